@@ -132,6 +132,29 @@ extension PlainQueue {
         }
     }
 
+    /// A group is confirmed; the last of it takes what the answer says of its target.
+    mutating func confirmGroup(
+        _ first: PlainModifier,
+        _ told: (path: String, value: PlainValue)?,
+        _ input: Int
+    ) {
+        let members = members(of: first.id)
+        for member in [first] + members { touch(member, told, input) }
+        for member in [first] + members where member == first || endsTogether {
+            confirm(member, member.id == (members.last ?? first).id ? told : nil, input)
+        }
+    }
+
+    mutating func acceptGroup(_ first: PlainModifier, until end: Duration) {
+        for member in [first] + members(of: first.id) where member == first || endsTogether {
+            change(member.id) {
+                $0.standing = .accepted(until: end)
+                $0.attempts = first.attempts
+                $0.isPerhapsApplied = true
+            }
+        }
+    }
+
     /// Takes the group of a first write apart: nothing of the others has left.
     mutating func part(_ id: String) {
         guard holds(.unsentGroupParts) else { return }

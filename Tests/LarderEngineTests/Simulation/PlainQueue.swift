@@ -354,21 +354,8 @@ struct PlainQueue: Hashable {
         let isSpent = modifier.attemptsMax.map { modifier.attempts >= $0 } ?? false
         note(verdict, of: id)
         switch verdict {
-        case .confirmed(let told):
-            let members = members(of: id)
-            for member in [modifier] + members { touch(member, told, input) }
-            for member in [modifier] + members where member == modifier || endsTogether {
-                confirm(member, member.id == (members.last ?? modifier).id ? told : nil, input)
-            }
-        case .accepted:
-            let end = now + acceptedLimit
-            for member in [modifier] + members(of: id) where member == modifier || endsTogether {
-                change(member.id) {
-                    $0.standing = .accepted(until: end)
-                    $0.attempts = modifier.attempts
-                    $0.isPerhapsApplied = true
-                }
-            }
+        case .confirmed(let told): confirmGroup(modifier, told, input)
+        case .accepted: acceptGroup(modifier, until: now + acceptedLimit)
         case .serverFailed where modifier.holds || !modifier.resends && modifier.notApplied >= 4:
             change(id) {
                 $0.notApplied += 1
