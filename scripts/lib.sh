@@ -14,6 +14,11 @@ build_flags=(--explicit-target-dependency-import-check error -Xswiftc -warnings-
 debian_packages=(libsqlite3-dev libxxhash-dev libyaml-dev zlib1g-dev pkg-config nginx-light iso-codes curl
     jq openssl sqlite3 util-linux)
 
+# What scripts/package needs besides.
+# shellcheck disable=SC2034
+package_packages=(build-essential debhelper dh-python fakeroot git lintian man-db pybuild-plugin-pyproject
+    python3-all)
+
 say() {
     printf '%s\n' "$*" >&2
 }
@@ -90,7 +95,7 @@ release_folder() {
 # Prints every shell script of the tree.
 shell_scripts() {
     local file
-    for file in scripts/* .ci/* Tests/scripts/* Benchmarks/*; do
+    for file in scripts/* .ci/* Tests/scripts/* Benchmarks/* packaging/debian/*; do
         [[ -f $file ]] || continue
         if [[ $file == *.sh ]] || head -n 1 "$file" | grep -q '^#!.*\(bash\|sh\)$'; then
             printf '%s\n' "$file"

@@ -260,7 +260,7 @@ extension StoredModifier {
     var lanes: [Lane] { targets.map { .id($0) } + (lane.map { [.name($0)] } ?? []) }
 
     /// The key that every attempt of one round carries (P-05).
-    var idempotencyKey: String {
+    package var idempotencyKey: String {
         let first = key ?? id.text
         return round > 1 ? "\(first).\(round)" : first
     }

@@ -36,37 +36,8 @@ struct QueueReader {
         _ number: ModifierNumber,
         bodyBytesMax: Int? = nil
     ) throws(StoreError) -> WholeModifier? {
-        let columns = bodyBytesMax.map { bytes in
-            ModifierColumn.list(nil, [.body: "substr(\(ModifierColumn.body.sql), 1, \(bytes))"])
-        }
-        return try state.inTransaction { () throws(StoreError) in
-            let statement = try connection.statement(
-                "SELECT \(columns ?? ModifierColumn.whole) FROM modifier WHERE number = :number",
-                (":number", number.value)
-            )
-            guard try statement.step(), var modifier = StoredModifier(statement) else { return nil }
-            let changes = try connection.statement(
-                "SELECT \(ChangeColumn.list()) FROM change WHERE modifier = :modifier ORDER BY position",
-                (":modifier", number.value)
-            ).all(StoredChange.init)
-            modifier.targets = changes.map(\.id)
-            modifier.implied = Set(changes.filter(\.isImplied).map(\.id))
-            let answer = modifier.answerStatus.map { status in
-                StoredAnswer(
-                    status: status,
-                    headers: HeaderFields(
-                        lines: statement.text(ModifierColumn.answerHeaders) ?? ""
-                    ),
-                    body: Array(statement.bytes(ModifierColumn.answerBody)),
-                    at: modifier.answerAt
-                )
-            }
-            return WholeModifier(
-                modifier: modifier,
-                body: Array(statement.bytes(ModifierColumn.body)),
-                changes: changes,
-                answer: answer
-            )
+        try state.inTransaction { () throws(StoreError) in
+            try connection.modifier(number, bodyBytesMax: bodyBytesMax)
         }
     }
 
@@ -105,6 +76,43 @@ struct QueueReader {
             )
         }
         return nil
+    }
+}
+
+extension SQLiteConnection {
+    /// A modifier of a `state.db` with its changes; the caller holds a transaction.
+    func modifier(
+        _ number: ModifierNumber,
+        bodyBytesMax: Int? = nil
+    ) throws(StoreError) -> WholeModifier? {
+        let columns = bodyBytesMax.map { bytes in
+            ModifierColumn.list(nil, [.body: "substr(\(ModifierColumn.body.sql), 1, \(bytes))"])
+        }
+        let row = try statement(
+            "SELECT \(columns ?? ModifierColumn.whole) FROM modifier WHERE number = :number",
+            (":number", number.value)
+        )
+        guard try row.step(), var modifier = StoredModifier(row) else { return nil }
+        let changes = try statement(
+            "SELECT \(ChangeColumn.list()) FROM change WHERE modifier = :modifier ORDER BY position",
+            (":modifier", number.value)
+        ).all(StoredChange.init)
+        modifier.targets = changes.map(\.id)
+        modifier.implied = Set(changes.filter(\.isImplied).map(\.id))
+        let answer = modifier.answerStatus.map { status in
+            StoredAnswer(
+                status: status,
+                headers: HeaderFields(lines: row.text(ModifierColumn.answerHeaders) ?? ""),
+                body: Array(row.bytes(ModifierColumn.answerBody)),
+                at: modifier.answerAt
+            )
+        }
+        return WholeModifier(
+            modifier: modifier,
+            body: Array(row.bytes(ModifierColumn.body)),
+            changes: changes,
+            answer: answer
+        )
     }
 }
 

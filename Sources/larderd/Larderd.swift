@@ -54,6 +54,12 @@ struct Larderd: ParsableCommand {
     @Flag(name: .long, help: "Print the configuration that is in force, and end.")
     var printConfig = false
 
+    @Flag(
+        name: .long,
+        help: "Write the writes that were not sent to unsent.jsonl in the state directory, and end."
+    )
+    var exportUnsent = false
+
     func run() throws {
         // libdispatch would write lines of its own form on stderr where it may not set a niceness.
         setenv("LIBDISPATCH_LOG", "NO", 0)
@@ -64,6 +70,10 @@ struct Larderd: ParsableCommand {
         }
         if checkConfig {
             for warning in configuration.warnings { StandardError.write("larderd: \(warning)") }
+            return
+        }
+        if exportUnsent {
+            writeUnsent(configuration)
             return
         }
         if let fault = CacheFolder.fault(making: configuration.storage.cacheDirectory) {
@@ -98,6 +108,22 @@ struct Larderd: ParsableCommand {
             fail(error.message, code: 1, configuration.log)
         } catch {
             fail("\(error)", code: 1, configuration.log)
+        }
+    }
+
+    /// Ends with 74 if a modifier is not in the file.
+    private func writeUnsent(_ configuration: Configuration) {
+        let export = UnsentExport(stateDirectory: configuration.storage.stateDirectory)
+        do {
+            let (written, unreadable) = try export.write()
+            if written > 0 { print("wrote \(written) unsent writes to \(export.path)") }
+            if unreadable > 0 {
+                fail("\(unreadable) writes cannot be read", code: 74, configuration.log)
+            }
+        } catch let error as StoreError {
+            fail(error.message, code: error.exitCode, configuration.log)
+        } catch {
+            fail("\(error)", code: 74, configuration.log)
         }
     }
 
