@@ -15,7 +15,7 @@ struct UnsentModifiersTests {
         return (ids, unreadable)
     }
 
-    @Test("Waiting and failed modifiers are read in the order of acceptance, confirmed ones are not")
+    @Test("Waiting and failed modifiers are read in order, confirmed ones are not")
     func order() async throws {
         let temporary = TemporaryStore.new()
         _ = try await temporary.accept("waits", "a", effect: #"{"type":"delete"}"#)

@@ -39,6 +39,7 @@ expect_equal "programs, units, groups, configuration and completions, and no oth
 -rw-r----- ./etc/larder/larder.yaml
 drwxr-x--- ./etc/larder/origins.d/
 -rw-r--r-- ./lib/systemd/system/larder.service
+-rw-r--r-- ./lib/systemd/system/larder.service.d/credentials.conf
 -rw-r--r-- ./lib/systemd/system/larder.socket
 -rwxr-xr-x ./usr/bin/cachectl
 -rwxr-xr-x ./usr/bin/larderd
@@ -161,7 +162,7 @@ if [[ -x /usr/bin/python3 ]]; then
     expect_equal "the installed Python client reads it" '{"text":"kept"}' \
         "$(PYTHONPATH=$work/python/usr/lib/python3/dist-packages LARDER_SOCKET=$socket /usr/bin/python3 -c '
 import larder, sys
-sys.stdout.write(larder.Client().get("http://127.0.0.1:1/kept").bytes.decode())' 2>&1)"
+sys.stdout.write(larder.Client().get("http://127.0.0.1:1/kept").content.decode())' 2>&1)"
 fi
 end_daemon TERM
 
