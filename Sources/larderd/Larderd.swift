@@ -56,7 +56,7 @@ struct Larderd: ParsableCommand {
 
     @Flag(
         name: .long,
-        help: "Write the writes that were not sent to unsent.jsonl in the state directory, and end."
+        help: "Export the writes that were not sent to unsent.jsonl in the state directory, and end."
     )
     var exportUnsent = false
 
