@@ -56,7 +56,7 @@ struct Larderd: ParsableCommand {
 
     @Flag(
         name: .long,
-        help: "Export the writes that were not sent to unsent.jsonl in the state directory, and end."
+        help: "Export unsent writes to unsent.jsonl in the state directory, and end."
     )
     var exportUnsent = false
 
