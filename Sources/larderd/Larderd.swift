@@ -116,7 +116,7 @@ struct Larderd: ParsableCommand {
         let export = UnsentExport(stateDirectory: configuration.storage.stateDirectory)
         do {
             let (written, unreadable) = try export.write()
-            if written > 0 { print("wrote \(written) unsent writes to \(export.path)") }
+            if written > 0 { print("unsent writes: \(written), in \(export.path)") }
             if unreadable > 0 {
                 fail("\(unreadable) writes cannot be read", code: 74, configuration.log)
             }
