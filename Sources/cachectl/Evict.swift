@@ -21,7 +21,8 @@ struct Evict: AsyncParsableCommand {
     var whose: ScopeOptions
 
     @Argument(
-        help: ArgumentHelp("Ids or URLs to evict; - reads them from stdin.", valueName: "id")
+        help: ArgumentHelp("Ids or URLs to evict; - reads them from stdin.", valueName: "id"),
+        completion: DaemonWords.ids
     )
     var ids: [String] = []
 

@@ -36,7 +36,7 @@ struct Get: AsyncParsableCommand {
     @OptionGroup(title: "Options of every command")
     var options: GlobalOptions
 
-    @Argument(help: "URL, id or entity's key to print.")
+    @Argument(help: "URL, id or entity's key to print.", completion: DaemonWords.ids)
     var what: String
 
     @OptionGroup(title: "Entities")

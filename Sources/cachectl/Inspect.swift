@@ -20,7 +20,10 @@ struct Inspect: AsyncParsableCommand {
     @OptionGroup(title: "Options of every command")
     var options: GlobalOptions
 
-    @Argument(help: "The id, the URL of a fetched answer, or an entity's key.")
+    @Argument(
+        help: "The id, the URL of a fetched answer, or an entity's key.",
+        completion: DaemonWords.ids
+    )
     var id: String
 
     @OptionGroup(title: "Entities")

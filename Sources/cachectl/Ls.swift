@@ -22,10 +22,13 @@ struct Ls: AsyncParsableCommand {
     @OptionGroup(title: "Others' entries")
     var whose: ScopeOptions
 
-    @Argument(help: "Only ids that begin with it.")
+    @Argument(help: "Only ids that begin with it.", completion: DaemonWords.ids)
     var prefix: String?
 
-    @Option(help: ArgumentHelp("Only what is of this origin.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("Only what is of this origin.", valueName: "name"),
+        completion: DaemonWords.origins
+    )
     var origin: String?
 
     @Option(

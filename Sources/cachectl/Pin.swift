@@ -26,7 +26,10 @@ struct Pin: AsyncParsableCommand {
     var options: GlobalOptions
 
     @Argument(
-        help: "The URL of an origin's answer, or the id of bytes of your own; - for those of stdin."
+        help: ArgumentHelp(
+            "The URL of an origin's answer, or the id of bytes of your own; - for those of stdin."
+        ),
+        completion: DaemonWords.ids
     )
     var ids: [String] = []
 
@@ -144,7 +147,7 @@ struct Unpin: AsyncParsableCommand {
     @OptionGroup(title: "Options of every command")
     var options: GlobalOptions
 
-    @Argument(help: "The URL or the id that was pinned.")
+    @Argument(help: "The URL or the id that was pinned.", completion: DaemonWords.ids)
     var id: String
 
     func run() async throws {

@@ -95,7 +95,7 @@ struct Rm: AsyncParsableCommand {
     @OptionGroup(title: "Options of every command")
     var options: GlobalOptions
 
-    @Argument(help: "The id, or the URL of a fetched answer.")
+    @Argument(help: "The id, or the URL of a fetched answer.", completion: DaemonWords.ids)
     var id: String
 
     @Flag(help: "Remove the row that all users see; for administrators.")

@@ -18,7 +18,10 @@ struct Watch: AsyncParsableCommand {
     @OptionGroup(title: "Options of every command")
     var options: GlobalOptions
 
-    @Argument(help: "Ids, or the URLs of fetched answers; without any, everything.")
+    @Argument(
+        help: "Ids, or the URLs of fetched answers; without any, everything.",
+        completion: DaemonWords.ids
+    )
     var ids: [String] = []
 
     @Option(help: ArgumentHelp("An entity, by its key; may be repeated.", valueName: "key"))

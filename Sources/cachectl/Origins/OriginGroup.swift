@@ -35,7 +35,7 @@ struct OriginRm: AsyncParsableCommand {
     @OptionGroup(title: "Options of every command")
     var options: GlobalOptions
 
-    @Argument(help: "Name of the origin.")
+    @Argument(help: "Name of the origin.", completion: DaemonWords.origins)
     var name: String
 
     func run() async throws {
@@ -60,7 +60,7 @@ struct OriginCheckUp: AsyncParsableCommand {
     @OptionGroup(title: "Options of every command")
     var options: GlobalOptions
 
-    @Argument(help: "Name of the origin.")
+    @Argument(help: "Name of the origin.", completion: DaemonWords.origins)
     var name: String
 
     @Option(help: "Path to ask for on its host, under its base URL.")
@@ -157,7 +157,7 @@ struct OriginOffline: AsyncParsableCommand {
     @OptionGroup(title: "Options of every command")
     var options: GlobalOptions
 
-    @Argument(help: "Name of the origin.")
+    @Argument(help: "Name of the origin.", completion: DaemonWords.origins)
     var name: String
 
     func run() async throws {
@@ -185,7 +185,7 @@ struct OriginOnline: AsyncParsableCommand {
     @OptionGroup(title: "Options of every command")
     var options: GlobalOptions
 
-    @Argument(help: "Name of the origin.")
+    @Argument(help: "Name of the origin.", completion: DaemonWords.origins)
     var name: String
 
     func run() async throws {

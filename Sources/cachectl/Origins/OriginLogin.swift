@@ -25,7 +25,7 @@ struct OriginLogin: AsyncParsableCommand {
     @OptionGroup(title: "Options of every command")
     var options: GlobalOptions
 
-    @Argument(help: "Name of the origin.")
+    @Argument(help: "Name of the origin.", completion: DaemonWords.origins)
     var name: String
 
     @Option(help: "Name of the header that has the credential.")
@@ -64,7 +64,7 @@ struct OriginLogout: AsyncParsableCommand {
     @OptionGroup(title: "Options of every command")
     var options: GlobalOptions
 
-    @Argument(help: "Name of the origin.")
+    @Argument(help: "Name of the origin.", completion: DaemonWords.origins)
     var name: String
 
     func run() async throws {

@@ -4,7 +4,10 @@ import LarderModel
 
 /// Which writes a command works on: one by its id, or all in a state, perhaps of one origin.
 struct WriteSelection: ParsableArguments {
-    @Argument(help: "Id of the write, as `cachectl queue list` has it.")
+    @Argument(
+        help: "Id of the write, as `cachectl queue list` has it.",
+        completion: DaemonWords.writes
+    )
     var id: String?
 
     @Option(
@@ -145,7 +148,10 @@ extension WriteSelection {
 }
 
 struct OneModifier: ParsableArguments {
-    @Argument(help: "Id of the write, as `cachectl queue list` has it.")
+    @Argument(
+        help: "Id of the write, as `cachectl queue list` has it.",
+        completion: DaemonWords.writes
+    )
     var id: String
 
     @Option(help: ArgumentHelp("That of another user; for administrators.", valueName: "n"))

@@ -1,0 +1,65 @@
+import ArgumentParser
+import Glibc
+import LarderClient
+import LarderModel
+
+/// Words that a shell offers for an argument, asked of the daemon.
+///
+/// A person waits for them after a key: without a daemon, or without its answer within
+/// ``Limits/completionTime``, there are none.
+enum DaemonWords {
+    /// Names of origins.
+    static let origins = words { client, _ in try await client.origins().map(\.name) }
+
+    /// Ids of writes that wait or have failed.
+    static let writes = words { client, _ in
+        try await client.modifiers(limit: Limits.completionWordsMax).items.map(\.id)
+    }
+
+    /// Ids of entries that begin with what was typed.
+    static let ids = words { client, prefix in
+        try await client.entries(prefix: prefix, limit: Limits.completionWordsMax).items.map(\.id)
+    }
+
+    private static func words(
+        _ ask: @escaping @Sendable (LarderClient, String) async throws -> [String]
+    ) -> CompletionKind {
+        .custom { (typed: [String], _: Int, prefix: String) async -> [String] in
+            let timer = Task {
+                try await Task.sleep(for: Limits.completionTime)
+                // Nothing has been printed.
+                _exit(0)
+            }
+            let client = LarderClient(socket: location(typed))
+            let found = try? await ask(client, prefix)
+            timer.cancel()
+            await client.shutdown()
+            var offered: Set<String> = []
+            return Array(
+                (found ?? []).filter { $0.hasPrefix(prefix) && offered.insert($0).inserted }
+                    .prefix(Limits.completionWordsMax)
+            )
+        }
+    }
+
+    /// The daemon that the command line names.
+    private static func location(_ typed: [String]) -> SocketLocation {
+        if typed.contains("--system") { return .system }
+        if typed.contains("--user") { return .user }
+        let option = "--socket"
+        if let place = typed.firstIndex(of: option), place + 1 < typed.endIndex {
+            return .path(typed[place + 1])
+        }
+        if let word = typed.first(where: { $0.hasPrefix(option + "=") }) {
+            return .path(String(word.dropFirst(option.utf8.count + 1)))
+        }
+        return .found
+    }
+}
+
+extension Limits {
+    /// A shell's user waits for it at each press of a key.
+    fileprivate static let completionTime = Duration.milliseconds(200)
+    /// More words than a person reads.
+    fileprivate static let completionWordsMax = 50
+}
