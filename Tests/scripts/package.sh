@@ -100,7 +100,7 @@ expect_match "the page of the configuration has its keys and their defaults" \
     "cache.max_bytes[[:space:]]+Default: 512MiB" "$(page man5/larder.yaml.5.gz)"
 expect_match "the page of the API has the routes" "GET /v1/status" "$(page man7/larder-api.7.gz)"
 expect_match "and the types of problems" "unknown-origin" "$(page man7/larder-api.7.gz)"
-expect_match "bash completes cachectl" "complete .* cachectl" \
+expect_match "bash has completions of cachectl" "complete .* cachectl" \
     "$(bash -c 'source "$1" && complete -p cachectl' bash \
         "$work/files/usr/share/bash-completion/completions/cachectl" 2>&1)"
 sbom=$work/files/usr/share/doc/larder/sbom.cdx.json
@@ -164,7 +164,30 @@ if [[ -x /usr/bin/python3 ]]; then
 import larder, sys
 sys.stdout.write(larder.Client().get("http://127.0.0.1:1/kept").content.decode())' 2>&1)"
 fi
+# offered LINE: what bash offers at the end of the line, with its words split as readline splits them.
+offered() {
+    timeout 10 bash -c '
+        source "$1"
+        COMP_LINE=$2 COMP_POINT=${#2}
+        mapfile -t COMP_WORDS < <(perl -e "$3" "$2")
+        COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+        _cachectl_whole_words "$4" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+        printf "%s\n" "${COMPREPLY[@]}"' bash \
+        "$work/files/usr/share/bash-completion/completions/cachectl" "$1" \
+        'print "$_\n" for $ARGV[0] =~ /[^\s:]+|:|(?<=\s)$/g' "$root/usr/bin/cachectl" 2>&1
+}
+ctl="$root/usr/bin/cachectl --socket $socket"
+expect_equal "bash completes a command" queue "$(offered "$ctl que")"
+expect_equal "the name of an origin" down "$(offered "$ctl origin rm d")"
+expect_equal "the id of a write" kept "$(offered "$ctl queue show ")"
+expect_equal "an id with a colon, of which bash keeps the part before the last one" 1/kept \
+    "$(offered "$ctl get http://127.0.0.1:1/k")"
+expect_equal "and no id that does not begin with it" "" "$(offered "$ctl get http://127.0.0.1:1/x")"
+kill -STOP "$daemon"
+expect_equal "of a daemon that hangs it offers nothing" "" "$(offered "$ctl origin rm d")"
+kill -CONT "$daemon"
 end_daemon TERM
+expect_equal "and nothing without a daemon" "" "$(offered "$ctl origin rm d")"
 
 dpkg_root --remove larder || not_ok "dpkg removes the package" "exit status 0" "$(tail -n 20 "$work/dpkg")"
 expect_equal "a removal takes the programs" no "$([[ -e $root/usr/bin/larderd ]] && echo yes || echo no)"
