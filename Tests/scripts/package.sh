@@ -12,6 +12,10 @@ for program in dh dpkg-buildpackage fakeroot man swift; do
         finish
     fi
 done
+if ! dpkg-checkbuilddeps packaging/debian/control >"$work/missing" 2>&1; then
+    skip "the Debian packages" "$(cat "$work/missing")"
+    finish
+fi
 packages=$work/packages
 scripts/package --programs "$bin" --output "$packages" >"$work/said" 2>&1 \
     || give_up "the packages are built" "exit status 0" "$(tail -n 30 "$work/said")"
@@ -165,6 +169,7 @@ import larder, sys
 sys.stdout.write(larder.Client().get("http://127.0.0.1:1/kept").content.decode())' 2>&1)"
 fi
 # offered LINE: what bash offers at the end of the line, with its words split as readline splits them.
+# shellcheck disable=SC2016
 offered() {
     timeout 10 bash -c '
         source "$1"
