@@ -50,7 +50,8 @@ package enum StoreError: Error, Equatable {
         case .cannotOpen(let path, let reason): "cannot open \(path): \(reason)"
         case .inUse(let path): "\(path) is in use by another larderd"
         case .newer(let path, let found, let known):
-            "\(path) has schema version \(found), this larderd knows up to \(known)"
+            "\(path) has schema version \(found), this larderd knows up to \(known): install the later "
+                + "larderd again, or restore \(path).before-migration"
         case .unusable(let path, let reason): "\(path) cannot be used: \(reason)"
         case .sqlite(let file, let step, let code, _):
             "\(Self.words(step)) failed on \(file): \(Self.meaning(of: code)) (\(code))"

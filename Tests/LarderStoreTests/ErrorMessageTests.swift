@@ -28,6 +28,13 @@ struct ErrorMessageTests {
         }
     }
 
+    @Test("A state.db of a later version is refused with both versions and the copy to restore")
+    func later() {
+        let message = StoreError.newer(path: "/state.db", found: 9, known: 8).message
+        #expect(message.contains("version 9, this larderd knows up to 8"))
+        #expect(message.contains("restore /state.db.before-migration"))
+    }
+
     @Test("A message names the action, the file and SQLite's words, and the log has the SQL")
     func statement() {
         let sql = "SELECT key\n  FROM entry WHERE id = ?1"
