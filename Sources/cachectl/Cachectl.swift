@@ -42,7 +42,7 @@ struct Cachectl: AsyncParsableCommand {
         // A reader that goes away is seen where it is written to.
         signal(SIGPIPE, SIG_IGN)
         do {
-            var command = try parseAsRoot()
+            var command = try await asyncParseAsRoot()
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
