@@ -271,9 +271,7 @@ package struct Modifiers: EnginePart {
 
     /// Cancels a modifier, gives it up, or drops a dead letter, if the arguments allow that.
     ///
-    /// The change is on disk when this returns.
-    ///
-    /// Returns true if it was a dead letter, which is now forgotten.
+    /// The change is on disk when this returns: true if it was a dead letter, which is now forgotten.
     @discardableResult
     package func remove(
         _ id: ModifierID,

@@ -155,7 +155,14 @@ enum QueueStatement: Int, PreparedStatement {
             DELETE FROM reading WHERE reading IN (SELECT reading FROM reading
                 WHERE scope = :scope ORDER BY rev DESC LIMIT -1 OFFSET :max)
             """
-        case .endRead: "DELETE FROM reading WHERE scope = :scope AND id = :id AND rev <= :rev"
+        case .endRead:
+            // A confirmed write that waits for the shared row needs another answer.
+            """
+            DELETE FROM reading WHERE scope = :scope AND id = :id AND rev <= :rev
+                AND NOT EXISTS (SELECT 1 FROM change INDEXED BY change_target
+                    JOIN modifier ON number = change.modifier
+                    WHERE change.id = :id AND change.scope = :scope AND settled = 0 AND answered = 1)
+            """
         case .forgetSent: "UPDATE change SET sent = NULL WHERE modifier = :number"
         case .sentChanges:
             """

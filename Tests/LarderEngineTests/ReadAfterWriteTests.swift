@@ -89,6 +89,32 @@ struct ReadAfterWriteTests {
         }
     }
 
+    @Test(
+        "A shared row stays to be read while a confirmed write waits for it (case 29)",
+        .sharedEngine
+    )
+    func waitedFor() async throws {
+        let id = try EntryID.url(url)
+        try await fixture.cache(url, .json(#"{"liked":false}"#))
+        fixture.upstream.answer(
+            url,
+            with: .reply("later", status: 503),
+            .json(#"{"liked":true,"by":1}"#)
+        )
+        fixture.upstream.answer(try fixture.url("/w"), with: .reply(status: 204))
+        _ = try await write(fixture)
+        try await until { try await wanted(fixture) == [id] }
+        // As after an answer that could not be stored.
+        let name = TargetName(fixture.scope, id)
+        try await fixture.engine.store.modifiers.readEnded(name, upTo: Revision(.max))
+        #expect(try await wanted(fixture) == [id])
+        try await until {
+            fixture.clock.advance(by: .seconds(1))
+            return try await wanted(fixture).isEmpty
+        }
+        #expect(try await fixture.cached(url).lastShown?.text == #"{"liked":true,"by":1}"#)
+    }
+
     @Test("A read joins no request that started before the write was confirmed")
     func joinsNone() async throws {
         let gate = Gate()
