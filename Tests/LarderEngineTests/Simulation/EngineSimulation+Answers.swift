@@ -70,6 +70,13 @@ extension EngineSimulation {
             put(.confirmedRead(request.path, .value(value), reading))
             return reply(request, 304, ["ETag": resource.etag])
         }
+        if !isShared {
+            if let later = answeredReads[request.path], later.number > request.number {
+                reading.later = later.moment
+            } else {
+                answeredReads[request.path] = request
+            }
+        }
         headers["Content-Type"] = "application/json"
         if randomUnit(3, of: 4) { headers["ETag"] = resource.etag }
         if randomUnit(1, of: 4) {

@@ -44,6 +44,8 @@ final class EngineSimulation {
     var checker = 0
     /// Who has asked for what is read.
     var senders: [Int: Sender] = [:]
+    /// The last read of each path that was answered with a value, by the order of departure.
+    var answeredReads: [String: SimulatedOrigin.Request] = [:]
     /// All reads that may still ask, also those that no client joins any more.
     var flights: [WeakFlight] = []
     /// Whether one of two flights for a URL has asked, and no one knows which: it gets no answer.

@@ -60,6 +60,8 @@ struct PlainReading {
     let since: (input: Int, quiet: Int)
     /// Whose own row the answer is; nil for the shared row.
     let user: Int?
+    /// When a later read of the path set out whose answer is already there.
+    var later: (input: Int, quiet: Int)?
 }
 
 extension PlainQueue {

@@ -242,24 +242,39 @@ struct SimulationInput {
         }
     }
 
+    /// What an answer makes of a row that has the answer of a read that set out later: that one stays.
+    private func late(in queue: PlainQueue, at path: String) -> [PlainQueue] {
+        var after = queue
+        after.endAnswered(path)
+        return looked(after == queue ? [queue] : [queue, after], at: path)
+    }
+
     /// What a read may have made of what is known.
     private func outcomesOfRead(in queue: PlainQueue, isAlone: Bool) -> [PlainQueue] {
         var after = queue
         switch event {
         case .answeredRead(let path, let base, let reading):
+            var queues: [PlainQueue] = []
+            if let later = reading.later {
+                queues = late(in: queue, at: path)
+                let later = PlainReading(since: later, user: reading.user)
+                guard !isAlone || queue.isOvertaken(path, later) != false else { return queues }
+                // The later answer was perhaps not stored.
+            }
             let all = queue.touched(path, reading)
-            return all.flatMap { touched in
-                guard touched.isEmpty else {
-                    return looked(queue.mixed(path, base, reading, touched, number), at: path)
-                }
-                return queue.rows.places(path, reading, number).flatMap { place in
-                    (all.count > 1 || !isAlone ? [true, false] : [true]).map { isLookedAt in
-                        var after = queue
-                        after.say(path, base, at: place, isLookedAt: isLookedAt)
-                        return after
+            return queues
+                + all.flatMap { touched in
+                    guard touched.isEmpty else {
+                        return looked(queue.mixed(path, base, reading, touched, number), at: path)
+                    }
+                    return queue.rows.places(path, reading, number).flatMap { place in
+                        (all.count > 1 || !isAlone ? [true, false] : [true]).map { isLookedAt in
+                            var after = queue
+                            after.say(path, base, at: place, isLookedAt: isLookedAt)
+                            return after
+                        }
                     }
                 }
-            }
         case .refusedRead(let path, let reading):
             guard queue.isOvertaken(path, reading) != true, queue.rows.sees(path, reading) else {
                 return [queue]
