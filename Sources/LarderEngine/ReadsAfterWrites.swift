@@ -22,6 +22,8 @@ final class ReadsAfterWrites: Sendable {
 
     private struct State {
         var rows: [TargetName: Row] = [:]
+        /// The rows that wait for each write; a row that has gone may still be among them.
+        var followers: [ModifierID: Set<TargetName>] = [:]
         var pauseCount = 0
         /// The turns of each user, so that none waits for the rows of another.
         var users: [UInt32?: AsyncSemaphore] = [:]
@@ -90,6 +92,7 @@ final class ReadsAfterWrites: Sendable {
                 // The store keeps the others.
                 guard known != nil || state.count(of: name.scope.scope.uid) < Limits.wantedReadsMax
                 else { return false }
+                if state.rows.isEmpty { state.followers = [:] }
                 state.rows[name] = row
                 return true
             }
@@ -190,23 +193,34 @@ final class ReadsAfterWrites: Sendable {
             return try reader.targets.sentSoon(of: first, in: scope)
         }
         guard let following = found, !following.isEmpty else { return false }
-        state.withLock { $0.rows[name]?.following = following }
+        state.withLock { state in
+            state.rows[name]?.following = following
+            for id in following { state.followers[id, default: []].insert(name) }
+        }
         // A write may have ended before the row waited for it.
         let left = try? await context.store.read { reader throws(StoreError) in
             try reader.targets.sentSoon(of: following, in: scope)
         }
         guard let left else { return true }
-        state.withLock { $0.rows[name]?.following.formIntersection(left) }
+        state.withLock { state in
+            state.rows[name]?.following.formIntersection(left)
+            for id in following.subtracting(left) { state.followers[id]?.remove(name) }
+        }
         return !left.isEmpty
     }
 
     /// A write has ended: a row that has waited for it and no other one is read.
     func writeEnded(_ id: ModifierID, in scope: ScopeKey) {
         let ready = state.withLock { state in
-            state.rows.keys.filter { name in
-                name.scope == scope && state.rows[name]?.following.remove(id) != nil
-                    && state.rows[name]?.following.isEmpty == true
-            }.compactMap { name in state.rows[name].map { (name, $0.revision) } }
+            let names = state.followers.removeValue(forKey: id) ?? []
+            let others = names.filter { $0.scope != scope }
+            if !others.isEmpty { state.followers[id] = others }
+            return names.subtracting(others).compactMap { name -> (TargetName, Revision)? in
+                guard state.rows[name]?.following.remove(id) != nil, let row = state.rows[name],
+                    row.following.isEmpty
+                else { return nil }
+                return (name, row.revision)
+            }
         }
         for (name, revision) in ready { read(name, since: revision) }
     }
