@@ -272,7 +272,10 @@ struct DocumentWriter {
 
     private func post(_ url: WebURL, _ body: String? = nil) -> ModifierCommand.Request {
         guard let body else { return ModifierCommand.Request(method: "POST", url: url) }
-        return ModifierCommand.Request(method: "POST", url: url, body: .bytes(Array(body.utf8)))
+        var request = ModifierCommand.Request(method: "POST", url: url)
+        request.body = .bytes(Array(body.utf8))
+        request.headers.append("Content-Type", "application/json")
+        return request
     }
 
     private mutating func create(_ fixture: EngineFixture, _ scope: Scope) async throws {
@@ -294,11 +297,14 @@ struct DocumentWriter {
             made = try draft(add, on: .url(url), scope, isUnique: true, creates, post(url, body))
         }
         var drafts = made.map { [$0] } ?? []
-        if setup.origin.normalize != nil, random.next() % 2 == 0 {
+        // The fault is about creates that a deletion follows.
+        let isAboutNeedless = fault == .needlessIsSent
+        if setup.origin.normalize != nil, random.next() % 2 == 0 || isAboutNeedless {
             var values: [String] = []
             for _ in 0..<random.next() % 3 { values.append(randomEdit()) }
             let target = try EntryID.entity("Todo:\(name)")
-            drafts += try edits(of: new, target, values, deletes: random.next() % 2 == 0, scope)
+            let deletes = random.next() % 2 == 0 || isAboutNeedless
+            drafts += try edits(of: new, target, values, deletes: deletes, scope)
         }
         try await accept(drafts, fixture)
     }
