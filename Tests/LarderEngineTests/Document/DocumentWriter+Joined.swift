@@ -46,9 +46,17 @@ extension DocumentWriter {
     /// Groups of one to-do that were cancelled together, and by nobody.
     private func needless(_ reports: [ModifierReport]) -> [[Int]] {
         let removed = Set(writes.filter(\.isRemoved).compactMap(changed(by:)))
+        let cancelled = zip(writes, reports).filter { $1.state == .cancelled }.map(\.0)
+        let neverCreated = Set(cancelled.filter(\.isCreate).compactMap(changed(by:)))
         var groups: [[String]: [Int]] = [:]
         for (place, report) in reports.enumerated() where report.state == .cancelled {
             let write = writes[place]
+            // A tag that is accepted as the create is cancelled ends with it.
+            if case .other = write.change, let todo = changed(by: write),
+                neverCreated.contains(todo)
+            {
+                continue
+            }
             guard !write.isRemoved, report.joinedInto == nil,
                 let todo = changed(by: write), !removed.contains(todo)
             else { continue }
