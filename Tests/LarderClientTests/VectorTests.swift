@@ -326,7 +326,7 @@ extension JSONValue {
 /// `clients/vectors/server.py` with one vector, as a process.
 private final class ScriptedServer: Sendable {
     let socket: String
-    /// Its lines: `ready`, then one for each exchange that was begun.
+    /// The lines that the scripted server prints: `ready`, then a line for each exchange.
     let lines = Recorder<String>()
     private let reports = Recorder<String>()
     private let folder: TemporaryDirectory
@@ -357,7 +357,7 @@ private final class ScriptedServer: Sendable {
         try #require(try await lines.element(0) == "ready")
     }
 
-    /// What the server has seen; it ends.
+    /// Ends the scripted server and returns the requests that it got.
     func report() async throws -> JSONValue {
         try input.fileHandleForWriting.close()
         return try JSONValue(parsing: Array(try await reports.element(0).utf8))

@@ -42,7 +42,7 @@ final class DocumentServer: Sendable {
         /// An account is shown the documents of another one (case 30).
         case otherDocuments
 
-        /// Whether it needs somebody who cancels much.
+        /// Whether the fault shows only if a person cancels many writes.
         var isOfCancel: Bool { self == .cancelledIsSent || self == .appliedIsCancelled }
 
         /// Whether it needs an origin whose writes are joined.
@@ -63,7 +63,7 @@ final class DocumentServer: Sendable {
         let todo: DocumentWriter.Todo?
     }
 
-    /// What a request has made of a document.
+    /// The method and the members of a request that changed a document.
     struct Work {
         let method: String
         let members: [String: JSONValue]
@@ -174,7 +174,7 @@ final class DocumentServer: Sendable {
         }
     }
 
-    /// Does a write that nobody sends.
+    /// Makes the change of a write request that the daemon did not send.
     func perform(_ request: UpstreamRequest) { state.withLock { _ = $0.perform(request) } }
 
     /// The ids under which the server has the to-do with a mark.

@@ -43,7 +43,7 @@ extension DocumentWriter {
         }
     }
 
-    /// Groups of one to-do that were cancelled together, and by nobody.
+    /// Groups of writes of one to-do that the daemon cancelled together and no person removed.
     private func needless(_ reports: [ModifierReport]) -> [[Int]] {
         let removed = Set(writes.filter(\.isRemoved).compactMap(changed(by:)))
         let cancelled = zip(writes, reports).filter { $1.state == .cancelled }.map(\.0)
@@ -66,7 +66,7 @@ extension DocumentWriter {
         return groups.values.sorted { $0[0] < $1[0] }
     }
 
-    /// What a group makes of its document.
+    /// The document's members after all writes of a group.
     private func outcome(
         of group: [Int]
     ) -> (members: [String: JSONValue], isCreated: Bool, isDeleted: Bool) {

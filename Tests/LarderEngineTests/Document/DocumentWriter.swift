@@ -38,7 +38,7 @@ struct DocumentWriter {
         var isCreate: Bool { if case .creates = change { true } else { false } }
     }
 
-    /// What a write does, as far as it can be joined to others.
+    /// The change of a write, if it can be joined to others.
     enum Change {
         case creates([String: JSONValue])
         case sets([String: JSONValue])

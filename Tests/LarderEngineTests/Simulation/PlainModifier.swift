@@ -24,7 +24,7 @@ struct PlainModifier: Hashable, CustomStringConvertible {
         case failed(String)
     }
 
-    /// What follows an attempt without a clear answer.
+    /// The queue's next step after an attempt without a clear answer.
     enum Unclear {
         case auto
         case resend

@@ -147,7 +147,7 @@ extension PlainEffect {
         }
     }
 
-    /// What effects make of a value one after the other; nil where one that counts does not fit.
+    /// A value after several effects in their order; nil if a counted effect does not fit.
     static func together(_ effects: [PlainEffect], on view: PlainView) -> PlainView? {
         let first = effects.lastIndex(where: \.isWhole) ?? 0
         return effects[first...].reduce(view) { view, effect in

@@ -18,7 +18,7 @@ final class SimulatedOrigin: Upstream {
 
         var path: String { String(request.url.path) }
         var key: String { request.headers["Idempotency-Key"] ?? "" }
-        /// What a write says of itself.
+        /// A write request as a server reads it; nil for a POST whose body names no change.
         var plain: PlainRequest? {
             PlainRequest(
                 request.method,

@@ -25,7 +25,7 @@ struct SimulatedServer: Sendable {
         resources[path] = Resource(value: value, version: self[path].version + 1)
     }
 
-    /// What a request asks for.
+    /// The change that a request asks the server for.
     enum Work {
         case request(PlainRequest, of: String)
         /// What a POST does that does not say so.

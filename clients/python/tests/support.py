@@ -37,7 +37,7 @@ class ScriptedServer:
         assert self.process.stdout.readline() == "ready\n"
 
     def report(self):
-        """What the server has seen; it ends."""
+        """Ends the scripted server and returns the requests that it got."""
         out, _ = self.process.communicate(timeout=20)
         self.folder.cleanup()
         return json.loads(out.splitlines()[-1])
