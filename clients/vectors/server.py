@@ -2,10 +2,14 @@
 """Scripted server for the vectors of this folder; README.md describes the format."""
 
 import argparse
+import array
+import fcntl
 import json
 import socket
 import sys
+import termios
 import threading
+import time
 import urllib.parse
 from typing import Any, Dict, List, Optional
 
@@ -179,10 +183,21 @@ class Answer:
             self.connection.sendall(b"0\r\n\r\n")
             return not step.get("close")
         elif "cut" in step:
+            self.wait_until_read()
             return False
         else:
             raise ValueError(f"unknown step {step}")
         return True
+
+    def wait_until_read(self) -> None:
+        """A close may make a client lose what it has not read, as any broken connection does."""
+        unread = array.array("i", [1])
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            fcntl.ioctl(self.connection, termios.TIOCOUTQ, unread)
+            if unread[0] == 0:
+                return
+            time.sleep(0.001)
 
     def head(self, given: Dict[str, Any], framing: Dict[str, str], body: bytes = b"") -> None:
         self.has_head = True
