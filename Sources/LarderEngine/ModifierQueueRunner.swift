@@ -209,7 +209,7 @@ final class ModifierQueueRunner: Sendable {
                 guard let turn = await steps.perform(action) else { return }
                 self.post(.told(turn))
                 switch action {
-                case .settle, .settleJoined: self.settlements.tell()
+                case .settle, .settleJoined, .endWait: self.settlements.tell()
                 case .commitSend, .commitJoined, .send, .changeState, .probe: break
                 }
                 self.commits.tell()

@@ -12,11 +12,13 @@ import struct LarderAPI.ModifierAnswer
 import struct LarderAPI.ModifierStats
 
 extension ModifierSteps {
+    /// `endsWait` is true where a person no longer waits for an answer of the modifier's shared row.
     func settle(
         _ number: ModifierNumber,
         _ outcome: ModifierQueue.Outcome,
         _ joined: [ModifierNumber],
-        _ dependants: [ModifierNumber]
+        _ dependants: [ModifierNumber],
+        endsWait: Bool = false
     ) async -> ModifierQueueRunner.Turn {
         let (store, clock) = (context.store, context.clock)
         // Modifiers that were answered 202 are settled beneath it.
@@ -39,11 +41,14 @@ extension ModifierSteps {
                     let own = whole.modifier.number
                     let sent = joined.contains(own) ? number : own
                     let isLast = sent != number || own == joined.last ?? number
-                    return self.settlement(of: whole, outcomes(own), by: sent, isLast: isLast)
+                    var settlement =
+                        self.settlement(of: whole, outcomes(own), by: sent, isLast: isLast)
+                    settlement.endsWait = endsWait && own == number
+                    return settlement
                 }
             )
         }
-        for departed in departed {
+        for departed in departed where !departed.hasWaited {
             await tell(departed, outcomes(departed.whole.modifier.number))
         }
         attempts.withLock { attempts in

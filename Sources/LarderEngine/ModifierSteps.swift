@@ -38,6 +38,8 @@ final class ModifierSteps: Sendable {
             await settle(number, outcome, [], dependants)
         case .settleJoined(let number, let outcome, let joined, let dependants):
             await settle(number, outcome, joined, dependants)
+        case .endWait(let number):
+            await settle(number, .confirmed, [], [], endsWait: true)
         case .probe(let origin): await probe(origin)
         }
     }

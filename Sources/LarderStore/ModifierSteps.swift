@@ -48,6 +48,8 @@ package struct Settlement: Sendable {
     /// The rows that show its targets although no change names them.
     package var variants: [VariantRows] = []
     package var isShown = false
+    /// Whether the modifier leaves although it waits for an answer of a shared row.
+    package var endsWait = false
     /// Of a conflict: what was found at the targets.
     package var theirs: [EntryID: [UInt8]] = [:]
     /// Gives later modifiers the new values that they see when this one is confirmed.
@@ -109,6 +111,8 @@ package struct DepartedModifier: Sendable {
     package let variants: [VariantRow]
     /// Whether it has not left: it waits for an answer of a shared row.
     package let waits: Bool
+    /// Whether it has waited for that before this step, which has changed nothing of it.
+    package let hasWaited: Bool
     /// The step that settled it.
     package let revision: Revision
 }

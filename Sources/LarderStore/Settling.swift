@@ -39,6 +39,7 @@ struct Settling: WriterPart {
                         whole: whole,
                         variants: settled.variants,
                         waits: settled.waits,
+                        hasWaited: settled.waits && whole.modifier.isAnswered,
                         revision: settled.revision
                     )
                 )
@@ -103,6 +104,9 @@ struct Settling: WriterPart {
         guard let row = try state.modifiers.row(settlement.number), !row.isSettled else {
             return nil
         }
+        // A later modifier has confirmed it, while its own step was on the way here.
+        let isRepeated = settlement.isConfirmed && !settlement.isShown && !settlement.endsWait
+        guard !row.isAnswered || !isRepeated else { return ([], waits: true, revisions.last) }
         let step = Step(revision: try revisions.next(), now: now)
         if !settlement.isConfirmed, let scope = Scope(text: row.scope) {
             try renaming.fail(madeBy: settlement.number, shared.key(for: scope))

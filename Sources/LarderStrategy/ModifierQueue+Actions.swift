@@ -33,6 +33,9 @@ extension ModifierQueue {
             joined: [ModifierNumber],
             dependants: [ModifierNumber]
         )
+        /// Write the settle step of a modifier that waits for an answer of a shared row, and that a
+        /// person has given up; the shell then calls ``settleCommitted(_:now:)``.
+        case endWait(ModifierNumber)
         /// Ask a captive origin with a GET; the queue hears of an answer by
         /// ``originAnswered(_:randomUnit:now:)``.
         case probe(OriginName)

@@ -27,7 +27,11 @@ extension ModifierQueue {
     ) throws(Refusal) -> [Action] {
         let slot = try waiting(number)
         // The origin has confirmed the modifier: discarding it only ends its display.
-        if nodes[Int(slot)].state == .answered { return settleByHand(slot, .confirmed, now) }
+        if nodes[Int(slot)].state == .answered {
+            nodes[Int(slot)].state = .settling(.confirmed)
+            refresh(slot)
+            return finish([.endWait(number)], now)
+        }
         if let first = leaders[number], let slot = slots[first], nodes[Int(slot)].isPerhapsApplied {
             return try discardAsked(first, now: now)
         }

@@ -85,6 +85,23 @@ struct SharedRowTests {
         try await temporary.store.requireInvariants()
     }
 
+    @Test("A second confirmation of a write that waits for an answer does not end its wait")
+    func confirmedTwice() async throws {
+        let temporary = try Self.temporary()
+        try await temporary.answer("a", "[1]", in: temporary.shared)
+        let number = try await temporary.accept("one", "a", isOfSharedRow: true)
+        try await temporary.confirm(number, "[9]")
+        // A later write has confirmed it, and its own limit ends at the same moment.
+        try await temporary.confirm(number, "[9]")
+        #expect(try temporary.target("a")?.1 == ["one"])
+        #expect(try await temporary.store.modifiers.settled(number, of: temporary.scope) == nil)
+        var given = Settlement(number: number, outcome: .confirmed { _, _ in .keep })
+        given.endsWait = true
+        try await temporary.store.modifiers.settle([given], now: .epoch)
+        #expect(try temporary.target("a") == nil, "a person has given it up")
+        try await temporary.store.requireInvariants()
+    }
+
     @Test("A covered answer settles nothing, as its request may have started before the 2xx")
     func fenced() async throws {
         let temporary = try Self.temporary()

@@ -69,7 +69,7 @@ struct ModifierQueueTests {
         )
         #expect(actions == [.commitSend(ModifierNumber(2))])
         let ended = try script.queue.discardAsked(ModifierNumber(1), now: script.now)
-        #expect(ended == [script.settle(1, .confirmed)], "it only shows no more")
+        #expect(ended == [.endWait(ModifierNumber(1))], "it only shows no more")
     }
 
     @Test("A send step that the disk refuses is tried again after a pause, and counts nothing")

@@ -329,6 +329,7 @@ struct QueueJudge {
             case .settleJoined(let number, let outcome, let joined, let group):
                 if joined.isEmpty { complain("\(number): none is joined to it") }
                 sawSettle(number, outcome, joined: joined, group)
+            case .endWait(let number): sawSettle(number, .confirmed, joined: [], [])
             case .probe(let origin):
                 if !captive.contains(origin) { complain("\(origin): probed by the queue") }
             }

@@ -70,7 +70,8 @@ struct QueueScript {
         case .commitJoined(let number, let followers):
             queue.sendCommitted(number, joined: followers, now: now)
         case .changeState(let number, _): queue.changeCommitted(number, now: now)
-        case .settle(let number, _, _): queue.settleCommitted(number, now: now)
+        case .settle(let number, _, _), .endWait(let number):
+            queue.settleCommitted(number, now: now)
         case .settleJoined(let number, _, let joined, _):
             ([number] + joined).flatMap { queue.settleCommitted($0, now: now) }
         case .send, .probe: []

@@ -60,7 +60,8 @@ extension QueueWorld {
             switch action {
             case .changeState(number, _), .settle(number, _, _), .settleJoined(number, _, _, _):
                 true
-            case .changeState, .settle, .send, .commitSend, .commitJoined, .settleJoined, .probe:
+            case .changeState, .settle, .send, .commitSend, .commitJoined, .settleJoined, .endWait,
+                .probe:
                 false
             }
         }

@@ -134,7 +134,8 @@ extension QueueWorld {
             switch action {
             case .settle(number, .failed(.conflict), _): isFinal
             case .changeState(number, let change): !isFinal && change.state == .conflict
-            case .changeState, .settle, .send, .commitSend, .commitJoined, .settleJoined, .probe:
+            case .changeState, .settle, .send, .commitSend, .commitJoined, .settleJoined, .endWait,
+                .probe:
                 false
             }
         }

@@ -63,7 +63,7 @@ struct QueueWorld {
         for action in actions {
             switch action {
             case .send(let number): requests.append(number)
-            case .commitSend, .commitJoined, .changeState, .settle, .settleJoined, .probe:
+            case .commitSend, .commitJoined, .changeState, .settle, .settleJoined, .endWait, .probe:
                 steps.append(action)
             }
         }
@@ -196,7 +196,7 @@ struct QueueWorld {
             let actions = queue.changeCommitted(number, now: now)
             if !isMeant, !actions.isEmpty { judge.complain("\(number): a late commit counts") }
             did(actions)
-        case .settle(let number, _, _):
+        case .settle(let number, _, _), .endWait(let number):
             apply(step)
             did(queue.settleCommitted(number, now: now))
         case .settleJoined(let number, let outcome, let joined, _):
@@ -264,6 +264,7 @@ struct QueueWorld {
             leave([number], outcome, dependants: group)
         case .settleJoined(let number, let outcome, let joined, let group):
             leave([number] + joined, outcome, dependants: group)
+        case .endWait(let number): leave([number], .confirmed, dependants: [])
         case .send, .probe: break
         }
         return true
@@ -284,7 +285,7 @@ struct QueueWorld {
             case .commitSend(let number): apply(step, joined: departing(number, []))
             case .commitJoined(let number, let followers):
                 apply(step, joined: departing(number, followers))
-            case .changeState, .settle, .settleJoined, .send, .probe: apply(step)
+            case .changeState, .settle, .settleJoined, .endWait, .send, .probe: apply(step)
             }
         }
         steps = []
