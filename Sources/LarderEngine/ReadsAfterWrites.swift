@@ -22,14 +22,24 @@ final class ReadsAfterWrites: Sendable {
 
     private struct State {
         var rows: [TargetName: Row] = [:]
+        /// The rows of each user: they take no place of those of another.
+        private(set) var counts: [UInt32?: Int] = [:]
         /// The rows that wait for each write; a row that has gone may still be among them.
         var followers: [ModifierID: Set<TargetName>] = [:]
         var pauseCount = 0
         /// The turns of each user, so that none waits for the rows of another.
         var users: [UInt32?: AsyncSemaphore] = [:]
 
-        /// The rows of one user: they take no place of those of another.
-        func count(of uid: UInt32?) -> Int { rows.keys.count { $0.scope.scope.uid == uid } }
+        mutating func add(_ row: Row, _ name: TargetName) {
+            rows[name] = row
+            counts[name.scope.scope.uid, default: 0] += 1
+        }
+
+        mutating func remove(_ name: TargetName) {
+            guard rows.removeValue(forKey: name) != nil else { return }
+            let left = (counts[name.scope.scope.uid] ?? 0) - 1
+            counts[name.scope.scope.uid] = left > 0 ? left : nil
+        }
     }
 
     private struct Row {
@@ -90,10 +100,10 @@ final class ReadsAfterWrites: Sendable {
             case .pausing(let pause) where rests == true: row.reading = .pausing(pause)
             case .pausing, nil:
                 // The store keeps the others.
-                guard known != nil || state.count(of: name.scope.scope.uid) < Limits.wantedReadsMax
-                else { return false }
+                let count = state.counts[name.scope.scope.uid] ?? 0
+                guard known != nil || count < Limits.wantedReadsMax else { return false }
                 if state.rows.isEmpty { state.followers = [:] }
-                state.rows[name] = row
+                if known == nil { state.add(row, name) } else { state.rows[name] = row }
                 return true
             }
             state.rows[name] = row
@@ -133,7 +143,7 @@ final class ReadsAfterWrites: Sendable {
             pause = isAgain ? .zero : next
         }
         await end(name, upTo: Revision(.max))
-        state.withLock { $0.rows[name] = nil }
+        state.withLock { $0.remove(name) }
     }
 
     /// Waits a short time while other writes of the row follow; false if the task ends here.
@@ -240,7 +250,7 @@ final class ReadsAfterWrites: Sendable {
         guard isDeleted == true else { return false }
         return state.withLock { state in
             guard state.rows[name]?.revision == row.revision else { return false }
-            state.rows[name] = nil
+            state.remove(name)
             return true
         }
     }
@@ -304,7 +314,7 @@ final class ReadsAfterWrites: Sendable {
             if isToBeRead {
                 state.rows[name]?.reading = .underWay(isAgain: false)
             } else {
-                state.rows[name] = nil
+                state.remove(name)
             }
             return isToBeRead ? .over : .ended
         }
@@ -322,7 +332,7 @@ final class ReadsAfterWrites: Sendable {
             // An answer that has ended no wait was not stored, or its request was too early.
             let isRepeated = row.isOpen || row.isShared && pause < Limits.pinRetryMax
             guard isAgain || isRepeated, isWanted(row, name, origin) else {
-                state.rows[name] = nil
+                state.remove(name)
                 return nil
             }
             state.rows[name]?.reading = .underWay(isAgain: false)

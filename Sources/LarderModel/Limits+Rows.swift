@@ -170,6 +170,8 @@ extension Limits {
 
     /// Rows of a user that are to be read after their writes: more are left to the next client.
     package static let wantedReadsMax = 1_000
+    /// Rows of a user that the file may have beyond that number.
+    package static let wantedReadsSlack = 100
     /// Reads after writes in flight, and those of one user: a long queue must not use up all
     /// requests.
     package static let wantedReadsInFlightMax = 8

@@ -168,7 +168,9 @@ struct Settling: WriterPart {
     private func wantRead(_ name: TargetName, _ revision: Revision) throws(StoreError) {
         let scope = (":scope", name.scope.text)
         try state.queue[.wantRead].run(scope, (":id", name.id.text), (":rev", revision.number))
-        try state.queue[.dropRead].run(scope, (":max", Limits.wantedReadsMax))
+        // The oldest are found by sorting all of the user, so not at each step.
+        let isDue = try state.notesRead(of: name.scope)
+        if isDue { try state.queue[.dropRead].run(scope, (":max", Limits.wantedReadsMax)) }
     }
 
     /// Notes that a target needs no read.
@@ -227,7 +229,7 @@ struct Settling: WriterPart {
         }
         for (number, change) in waiting {
             guard let seen = settlement.reseeing(change, before, after) else { continue }
-            try state.modifiers.note(seen, of: name.id, by: number)
+            try state.seen.note(seen, of: name.id, by: number)
         }
         try noteChange(of: name, from: before, to: after)
     }

@@ -26,6 +26,8 @@ final class StateWriter {
     var viewChange: ViewChange.Comparison { shared.configuration.viewChange }
     var memory: StateWriterState
     private(set) var saved: StateWriterState
+    /// Rows to be read of each user that were noted since the oldest were last left out.
+    private var notedReads: [ScopeKey: Int] = [:]
     /// Whether a commit has failed of which the WAL may hold everything.
     private var isInDoubt = false
 
@@ -50,6 +52,14 @@ final class StateWriter {
         connection.setBusyTime(Limits.busyTimeShort)
         defer { connection.setBusyTime(Limits.busyTime) }
         hasSecretInWAL = try !wal.checkpoint(truncating: true)
+    }
+
+    /// Counts a row to be read; true if the oldest of its user are to be left out now.
+    func notesRead(of scope: ScopeKey) -> Bool {
+        let count = (notedReads[scope] ?? Limits.wantedReadsSlack) + 1
+        let isDue = count > Limits.wantedReadsSlack
+        notedReads[scope] = isDue ? 1 : count
+        return isDue
     }
 
     // MARK: Transactions
