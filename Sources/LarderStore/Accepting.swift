@@ -59,10 +59,13 @@ struct Accepting: WriterPart {
         }
         try cover(aims, found, now)
         for (modifier, acceptance) in zip(new, acceptances) where acceptance.isNew {
-            for change in modifier.changes where look != nil && !change.isImplied {
+            var seen: [(EntryID, SeenValues)] = []
+            for change in modifier.changes where !change.isImplied {
                 let name = TargetName(modifier.scope, change.id)
-                try see(name, change.effect, acceptance.number, look)
+                let values = try self.seen(name, change.effect, acceptance.number, look)
+                if let values { seen.append((change.id, values)) }
             }
+            try state.seen.noteFirst(seen, by: acceptance.number, modifier.scope)
         }
         // The values that they see are known only now; the error undoes the step.
         for scope in Set(fresh.map(\.scope)) {
@@ -78,13 +81,22 @@ struct Accepting: WriterPart {
         _ number: ModifierNumber,
         _ look: SeenValues.Reader?
     ) throws(StoreError) {
+        let seen = try seen(name, effect, number, look)
+        try state.seen.note(seen, of: name.id, by: number)
+    }
+
+    private func seen(
+        _ name: TargetName,
+        _ effect: [UInt8],
+        _ number: ModifierNumber,
+        _ look: SeenValues.Reader?
+    ) throws(StoreError) -> SeenValues? {
         guard let look, let target = try state.reader.seenTarget(name, before: number) else {
-            return
+            return nil
         }
         let reader = try state.reader
         let body = { [reader] in (try? reader.requestBody(of: $0))?.bytes }
-        let seen = look(name.id, target, effect, body)
-        try state.modifiers.note(seen, of: name.id, by: number)
+        return look(name.id, target, effect, body)
     }
 
     /// Aims with which of them keep the shared row, of those that may.

@@ -27,7 +27,7 @@ struct Departing: WriterPart {
         departing.decision = new.map { $0.request == nil } == true ? .needless : deciding(departing)
         switch departing.decision {
         case .look, .needless: return departing
-        case .stop(let theirs): try state.modifiers.note(theirs, row)
+        case .stop(let theirs): try state.seen.note(theirs, row)
         case .part:
             try joining.part(groupOf: number)
             return try send(number, joining: { _ in nil }, deciding: deciding)

@@ -209,54 +209,6 @@ struct ModifierRows {
         count(from: row.state, to: .inFlight, of: row)
     }
 
-    /// Stores what modifiers see of their targets, which counts in their sizes.
-    func note(
-        _ seen: SeenValues?,
-        of id: EntryID,
-        by number: ModifierNumber
-    ) throws(StoreError) {
-        guard let seen, let row = try row(number) else { return }
-        try counting(row) { () throws(StoreError) in
-            try state.queue[.see].run(
-                (":modifier", number.value),
-                (":id", id.text),
-                (":seen", seen.base),
-                (":view", seen.view)
-            )
-        }
-    }
-
-    /// Stores what was found at the targets of a modifier when it met another device's change.
-    func note(_ theirs: [EntryID: [UInt8]], _ row: QueuedRow) throws(StoreError) {
-        guard !theirs.isEmpty else { return }
-        try counting(row) { () throws(StoreError) in
-            for (id, bytes) in theirs.sorted(by: { $0.key.text < $1.key.text }) {
-                try state.queue[.meet].run(
-                    (":modifier", row.number.value),
-                    (":id", id.text),
-                    (":theirs", bytes)
-                )
-            }
-        }
-    }
-
-    /// Changes what a modifier has seen and found of its targets, and its size with it.
-    private func counting(
-        _ row: QueuedRow,
-        _ change: () throws(StoreError) -> Void
-    ) throws(StoreError) {
-        let before = try seenSize(row)
-        try change()
-        let bytes = try seenSize(row) - before
-        guard bytes != 0 else { return }
-        try state.queue[.grow].run((":number", row.number.value), (":bytes", bytes))
-        count(bytes: bytes, of: row)
-    }
-
-    private func seenSize(_ row: QueuedRow) throws(StoreError) -> Int64 {
-        try state.queue(.seenSize, (":modifier", row.number.value)).first { $0.integer(.only) } ?? 0
-    }
-
     /// Why what a step has added to a user's queue does not fit.
     func refusal(of scope: ScopeKey, since before: QueueUsage) throws(StoreError) -> StoreError? {
         guard let uid = scope.scope.uid else { return nil }
@@ -284,11 +236,11 @@ struct ModifierRows {
             (":decided", change.round == .decided)
         )
         if change.round == .decided {
-            try counting(row) { () throws(StoreError) in
+            try state.seen.counting(row) { () throws(StoreError) in
                 try state.queue[.decide].run((":modifier", change.number.value))
             }
         }
-        try note(change.theirs, row)
+        try state.seen.note(change.theirs, row)
         if change.attempts == 0 || change.round != .same {
             // Nothing of this round can have been applied.
             try state.queue[.forgetSent].run((":number", change.number.value))
@@ -324,7 +276,7 @@ struct ModifierRows {
         state.memory.queue[uid].count += rows
     }
 
-    /// IndexEpoch a modifier from the count of one state to that of another.
+    /// Moves a modifier from the count of one state to that of another.
     ///
     /// A modifier without a readable state counts as failed, which it is about to be.
     func count(from old: ModifierState?, to new: ModifierState?, of row: QueuedRow) {

@@ -4,22 +4,23 @@ struct QueueReader {
     let state: StateReader
     var connection: SQLiteConnection { state.connection }
 
+    private static let targets = """
+        SELECT \(ChangeColumn.list([.id, .effect, .scope, .implied])) FROM change
+        WHERE modifier = :modifier ORDER BY position
+        """
+
     /// With their targets; one that lacks changes, or has some of another scope, is unreadable.
     fileprivate func found(
         _ statement: SQLiteStatement,
         after last: Int64,
         isKnown: (([UInt8]) -> Bool)? = nil
     ) throws(StoreError) -> [FoundModifier] {
-        let sql = """
-            SELECT \(ChangeColumn.list([.id, .effect, .scope, .implied])) FROM change
-            WHERE modifier = :modifier ORDER BY position
-            """
-        return try statement.page(by: ModifierColumn.number, after: last) {
+        try statement.page(by: ModifierColumn.number, after: last) {
             row throws(StoreError) -> FoundModifier? in
             let number = ModifierNumber(row.integer(ModifierColumn.number))
             guard var modifier = StoredModifier(row) else { return .unreadable(number) }
             let scope = modifier.scope.text
-            let targets = try connection.statement(sql, (":modifier", number.value))
+            let targets = try connection.statement(Self.targets, (":modifier", number.value))
             modifier.targets = try targets.all { row in
                 if let isKnown, !isKnown(Array(row.bytes(ChangeColumn.effect))) { return nil }
                 let id = row.entryID(ChangeColumn.id)
@@ -94,7 +95,7 @@ extension SQLiteConnection {
         )
         guard try row.step(), var modifier = StoredModifier(row) else { return nil }
         let changes = try statement(
-            "SELECT \(ChangeColumn.list()) FROM change WHERE modifier = :modifier ORDER BY position",
+            "SELECT \(ChangeColumn.whole) FROM change WHERE modifier = :modifier ORDER BY position",
             (":modifier", number.value)
         ).all(StoredChange.init)
         modifier.targets = changes.map(\.id)

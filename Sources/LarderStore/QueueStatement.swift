@@ -239,6 +239,7 @@ enum ChangeColumn: Int32, TableColumn {
     case change, modifier, position, scope, id, settled, effect, before, after, implied, parents
     case sent, seen, seenView, theirs
 
+    static let whole = list(nil)
     /// Bytes of what a modifier has seen and found of a target, which count in its size.
     static let seenSize = """
         coalesce(length(seen), 0) + coalesce(length(seen_view), 0) + coalesce(length(theirs), 0)

@@ -180,37 +180,46 @@ final class StateReader {
         changesMax: Int = .max
     ) throws(StoreError) -> Target {
         try inTransaction { () throws(StoreError) in
-            var unknown = Target(changes: try openChanges(name, upTo: last, changesMax))
-            guard let saved = try base(name) else { return unknown }
-            unknown.isOfSharedRow = saved.claim.name.scope != name.scope
-            guard let entry = saved.entry else {
-                unknown.damaged = saved.claim.digest
-                return unknown
-            }
-            var target = unknown
-            target.entry = entry
-            target.body = saved.chunked.map(Target.Body.chunked) ?? .inline(saved.inline)
-            target.isDeleted = saved.claim.goneStatus != nil || entry.kind == .tombstone
-            if target.isDeleted { return target }
-            if let normalized = saved.normalized {
-                try loopBudget.take(bytes: normalized.template.count)
-                guard case .shown(let shown) = try rebuild(normalized) else { return unknown }
-                (target.entry, target.body) = (shown.entry, .inline(shown.answer.bytes))
-                return target
-            }
-            guard let chunked = saved.chunked else {
-                try loopBudget.take(bytes: saved.inline.count)
-                return target
-            }
-            guard entry.body.isJSON else { return target }
-            try loopBudget.admitChunks()
-            do throws(StoreError) {
-                target.body = .inline(try chunks.bytes(of: chunked))
-                return target
-            } catch .badChunk {
-                unknown.damaged = entry.body.digest
-                return unknown
-            }
+            let changes = try openChanges(name, upTo: last, changesMax)
+            return try target(name, changes, try base(name))
+        }
+    }
+
+    private func target(
+        _ name: TargetName,
+        _ changes: [OpenChange],
+        _ base: SavedEntry?
+    ) throws(StoreError) -> Target {
+        var unknown = Target(changes: changes)
+        guard let saved = base else { return unknown }
+        unknown.isOfSharedRow = saved.claim.name.scope != name.scope
+        guard let entry = saved.entry else {
+            unknown.damaged = saved.claim.digest
+            return unknown
+        }
+        var target = unknown
+        target.entry = entry
+        target.body = saved.chunked.map(Target.Body.chunked) ?? .inline(saved.inline)
+        target.isDeleted = saved.claim.goneStatus != nil || entry.kind == .tombstone
+        if target.isDeleted { return target }
+        if let normalized = saved.normalized {
+            try loopBudget.take(bytes: normalized.template.count)
+            guard case .shown(let shown) = try rebuild(normalized) else { return unknown }
+            (target.entry, target.body) = (shown.entry, .inline(shown.answer.bytes))
+            return target
+        }
+        guard let chunked = saved.chunked else {
+            try loopBudget.take(bytes: saved.inline.count)
+            return target
+        }
+        guard entry.body.isJSON else { return target }
+        try loopBudget.admitChunks()
+        do throws(StoreError) {
+            target.body = .inline(try chunks.bytes(of: chunked))
+            return target
+        } catch .badChunk {
+            unknown.damaged = entry.body.digest
+            return unknown
         }
     }
 
@@ -297,9 +306,10 @@ final class StateReader {
         )
         guard changes.count <= Limits.seenChangesMax else { return nil }
         let effects = changes.reduce(0) { $0 + Int64($1.effect.count) }
-        let base = try base(name)?.entry?.body.byteCount ?? 0
-        guard Int64(base) + effects <= Limits.comparedBytesMax else { return nil }
-        return try target(name, upTo: ModifierNumber(number.value - 1))
+        let base = try base(name)
+        let size = Int64(base?.entry?.body.byteCount ?? 0) + effects
+        guard size <= Limits.comparedBytesMax else { return nil }
+        return try target(name, changes, base)
     }
 
     func requestBody(

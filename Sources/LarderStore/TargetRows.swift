@@ -139,7 +139,7 @@ struct TargetRows {
         let (number, outcome, revision) = (row.number, settlement.outcome, step.revision)
         if row.isStalled { state.memory.totals.stalled -= 1 }
         if let answer = settlement.answer { try state.modifiers.write(answer, row) }
-        try state.modifiers.note(settlement.theirs, row)
+        try state.seen.note(settlement.theirs, row)
         var views: [ViewBefore] = []
         for name in targets.map(\.name).unique { views.append(try state.views.view(of: name)) }
         for target in targets { try change(target.name, target.result, step) }
