@@ -18,6 +18,27 @@ struct SettlingTests {
         )
     }
 
+    @Test("The file keeps the newest rows of a user that are to be read")
+    func wantedReads() async throws {
+        let (store, most) = (temporary.store, Limits.wantedReadsMax + Limits.wantedReadsSlack)
+        let new = (0..<most + 200).map { number in
+            NewModifier.changing(["row\(number)"], "m\(number)", temporary.scope)
+        }
+        let settlements = try await store.modifiers.accept(new, now: .epoch).map { accepted in
+            var settlement = Settlement(
+                number: accepted.number,
+                outcome: .confirmed { _, _ in .keep }
+            )
+            settlement.isReadAgain = true
+            return settlement
+        }
+        try await store.modifiers.settle(settlements, now: .epoch)
+        let wanted = try await store.modifiers.wantedReads().map(\.id)
+        #expect((Limits.wantedReadsMax...most).contains(wanted.count))
+        #expect(wanted.last == named("row\(most + 199)"))
+        #expect(!wanted.contains(named("row0")))
+    }
+
     @Test("Steps between are written down, and change nothing in what is settled")
     func steps() async throws {
         let store = temporary.store
