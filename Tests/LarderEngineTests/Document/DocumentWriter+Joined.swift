@@ -63,7 +63,12 @@ extension DocumentWriter {
             let key = ["\(write.scope)", todo, report.settledAt.map { "\($0)" } ?? ""]
             groups[key, default: []].append(place)
         }
-        return groups.values.sorted { $0[0] < $1[0] }
+        // Edits that are accepted as their create is cancelled end with it, perhaps a moment later.
+        let found = groups.values.filter { group in
+            group.contains { writes[$0].isCreate }
+                || changed(by: writes[group[0]]).map { !neverCreated.contains($0) } ?? true
+        }
+        return found.sorted { $0[0] < $1[0] }
     }
 
     /// The document's members after all writes of a group.
