@@ -37,13 +37,6 @@ struct AnsweredWriteTests {
         return id
     }
 
-    private func until(_ isTrue: () async throws -> Bool) async throws {
-        while try await !isTrue() {
-            try Task.checkCancellation()
-            await Task.yield()
-        }
-    }
-
     private func end(_ fixture: EngineFixture, of id: ModifierID) async throws {
         let (modifiers, key) = (fixture.engine.modifiers, fixture.key(alice))
         try await until {

@@ -254,8 +254,8 @@ struct ConflictTests {
         let id = try await fixture.write(.url(url), .json(Self.titled), id: "w") {
             $0.ifMatch = .strict
         }
-        while try await fixture.engine.modifiers.modifier(id, fixture.scope).state != .authWait {
-            await Task.yield()
+        try await until {
+            try await fixture.engine.modifiers.modifier(id, fixture.scope).state == .authWait
         }
         #expect(keys.isEmpty)
     }
@@ -392,8 +392,8 @@ struct ConflictTests {
         let id = try await fixture.write(.url(url), .json(Self.titled), id: "w") {
             $0.ifMatch = .strict
         }
-        while try await fixture.engine.modifiers.modifier(id, fixture.scope).state != .retryWait {
-            await Task.yield()
+        try await until {
+            try await fixture.engine.modifiers.modifier(id, fixture.scope).state == .retryWait
         }
         let report = try await fixture.engine.modifiers.modifier(id, fixture.scope)
         #expect(report.attempts == 1, "the backoff grows with the attempts")

@@ -203,9 +203,9 @@ struct CredentialTests {
         #expect(sent("PUT").isEmpty)
         var waiting = try await fixture.engine.modifiers.modifier(id, fixture.scope)
         // The queue hears of the written state a moment after the watch does.
-        while waiting.waitingFor == nil {
-            await Task.yield()
+        try await until {
             waiting = try await fixture.engine.modifiers.modifier(id, fixture.scope)
+            return waiting.waitingFor != nil
         }
         #expect(waiting.state == .authWait)
         #expect(waiting.attempts == 0)

@@ -142,9 +142,7 @@ struct EntityModifierTests {
         try await fixture.cache(own, .json(Self.user("Ann")))
         fixture.upstream.answer(own, with: .reply(status: 202), .reply(status: 404))
         let id = try await fixture.accept(.delete)
-        while try await modifiers.modifier(id, fixture.scope).state != .accepted {
-            await Task.yield()
-        }
+        try await until { try await modifiers.modifier(id, fixture.scope).state == .accepted }
         try await fixture.fetch(own) { $0.policy = .networkOnly }
         let report = try await modifiers.modifier(id, fixture.scope, wait: .seconds(60))
         #expect(report.state == .confirmed)

@@ -33,13 +33,6 @@ struct ReadAfterWriteTests {
         fixture.upstream.asked.all.filter { $0.method == "GET" }.count
     }
 
-    private func until(_ isTrue: () async throws -> Bool) async throws {
-        while try await !isTrue() {
-            try Task.checkCancellation()
-            await Task.yield()
-        }
-    }
-
     private func wanted(_ fixture: EngineFixture) async throws -> [EntryID] {
         try await fixture.engine.store.modifiers.wantedReads().map(\.id)
     }

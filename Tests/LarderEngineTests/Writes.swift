@@ -54,6 +54,14 @@ extension EngineFixture {
     }
 }
 
+/// Waits until something is so; the time limit of the test ends it.
+func until(_ isTrue: () async throws -> Bool) async throws {
+    while try await !isTrue() {
+        try Task.checkCancellation()
+        await Task.yield()
+    }
+}
+
 extension EntryID {
     static func url(_ url: WebURL) throws -> Self { try EntryID(url) }
 

@@ -143,6 +143,7 @@ extension GoldenBytesTests {
     private static func reads(_ count: Int, of path: String, _ said: Transcript) async throws {
         let (url, asked) = (try ServerFixture.url(path), said.server.upstream.asked)
         while asked.all.count(where: { $0.method == "GET" && $0.url == url }) < count {
+            try Task.checkCancellation()
             await Task.yield()
         }
     }
