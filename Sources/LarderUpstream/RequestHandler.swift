@@ -23,6 +23,9 @@ final class RequestHandler: ChannelDuplexHandler {
     private var refused: [EventLoopPromise<Void>]?
     /// Whether the answer to the present request has ended.
     private var isAnswered = false
+    /// Whether the connection is closed after the answer to the present request.
+    private var isLast = false
+    private var closing: Scheduled<Void>?
     private var silence: TimeAmount?
     private var timer: Scheduled<Void>?
 
@@ -49,6 +52,7 @@ final class RequestHandler: ChannelDuplexHandler {
             }
             requests += 1
             isAnswered = false
+            isLast = head != nil && !request.isKeepAlive
             // The first byte of every scalar of FieldBytes.
             let hasEscapes = request.headers.contains { $0.value.utf8.contains(0xF4) }
             head?.requestBegins(hasEscapes: hasEscapes)
@@ -66,15 +70,21 @@ final class RequestHandler: ChannelDuplexHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         stopTimer()
-        if case .end = unwrapInboundIn(data) {
-            lastUse = context.eventLoop.now
-            isAnswered = true
-        }
+        guard case .end = unwrapInboundIn(data) else { return context.fireChannelRead(data) }
+        lastUse = context.eventLoop.now
+        isAnswered = true
         context.fireChannelRead(data)
+        guard isLast, context.channel.isActive else { return }
+        // The HTTP client keeps a connection open, and never uses it again, if the answer ends before
+        // the HTTP client has got the end of the request's body.
+        closing = context.eventLoop.assumeIsolated().scheduleTask(
+            in: TimeAmount(Limits.uploadCloseTime)
+        ) { context.close(promise: nil) }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
         stopTimer()
+        closing?.cancel()
         context.fireChannelInactive()
     }
 
