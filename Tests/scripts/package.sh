@@ -161,6 +161,8 @@ write() {
         --output /dev/null --write-out '%{http_code}' http://larder/v1/modifiers
 }
 bin=$root/usr/bin start_daemon
+# Otherwise an attempt may be under way at any moment.
+LARDER_SOCKET=$socket "$root/usr/bin/cachectl" origin offline down >/dev/null
 expect_equal "the installed daemon takes a write" 202 "$(write kept)"
 if [[ -x /usr/bin/python3 ]]; then
     expect_equal "the installed Python client reads it" '{"text":"kept"}' \
