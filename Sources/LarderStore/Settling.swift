@@ -168,8 +168,8 @@ struct Settling: WriterPart {
     private func wantRead(_ name: TargetName, _ revision: Revision) throws(StoreError) {
         let scope = (":scope", name.scope.text)
         try state.queue[.wantRead].run(scope, (":id", name.id.text), (":rev", revision.number))
-        // The oldest are found by sorting all of the user, so not at each step.
-        let isDue = try state.notesRead(of: name.scope)
+        // The statement sorts all rows of the user, so it does not run at each step.
+        let isDue = try state.noteRead(of: name.scope)
         if isDue { try state.queue[.dropRead].run(scope, (":max", Limits.wantedReadsMax)) }
     }
 

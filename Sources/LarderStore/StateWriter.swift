@@ -26,7 +26,7 @@ final class StateWriter {
     var viewChange: ViewChange.Comparison { shared.configuration.viewChange }
     var memory: StateWriterState
     private(set) var saved: StateWriterState
-    /// Rows to be read of each user that were noted since the oldest were last left out.
+    /// The number of rows to be read, by user, since the oldest rows of the user were deleted.
     private var notedReads: [ScopeKey: Int] = [:]
     /// Whether a commit has failed of which the WAL may hold everything.
     private var isInDoubt = false
@@ -55,7 +55,9 @@ final class StateWriter {
     }
 
     /// Counts a row to be read; true if the oldest of its user are to be left out now.
-    func notesRead(of scope: ScopeKey) -> Bool {
+    func noteRead(of scope: ScopeKey) -> Bool {
+        // A user whose count is gone is looked at with the next row.
+        if notedReads.count > Limits.wantedReadsMax { notedReads = [:] }
         let count = (notedReads[scope] ?? Limits.wantedReadsSlack) + 1
         let isDue = count > Limits.wantedReadsSlack
         notedReads[scope] = isDue ? 1 : count
