@@ -17,6 +17,10 @@ package struct WebURL: Hashable, Sendable, CustomStringConvertible {
     /// Refuses everything that is not absolute http or https, and user names and passwords, which
     /// would end up in rows and logs.
     package init(_ text: String) throws(ModelError) {
+        if let url = Self(canonical: text) {
+            self = url
+            return
+        }
         func bad(_ reason: String) -> ModelError { .badURL(text, reason: reason) }
         guard text.utf8.count <= Limits.idBytesMax else { throw bad("it is too long") }
         // By bytes: a delimiter with a combining mark after it is a delimiter all the same.
@@ -46,6 +50,54 @@ package struct WebURL: Hashable, Sendable, CustomStringConvertible {
         pathAndQuery = encoded.utf8.first == slash ? encoded : "/" + encoded
         self.text = Self.originText(isSecure, self.host, self.port) + pathAndQuery
         guard self.text.utf8.count <= Limits.idBytesMax else { throw bad("it is too long") }
+    }
+
+    /// Reads a text that is spelled as an id already, as most are; nil for any other.
+    ///
+    /// Nil also of an IPv6 address.
+    private init?(canonical text: String) {
+        var text = text
+        let parts: (isSecure: Bool, hostEnd: Int, port: Int?, pathStart: Int)? = text.withUTF8 {
+            utf8 in
+            let isSecure = utf8.starts(with: "https://".utf8)
+            guard isSecure || utf8.starts(with: "http://".utf8),
+                utf8.count <= Limits.idBytesMax
+            else { return nil }
+            let start = isSecure ? 8 : 7
+            var end = start
+            while end < utf8.count, Self.isInHost(utf8[end]) { end += 1 }
+            guard (1...253).contains(end - start), end < utf8.count else { return nil }
+            var (port, path): (Int?, Int) = (nil, end)
+            if utf8[end] == UInt8(ascii: ":") {
+                path += 1
+                while path < utf8.count, utf8[path].isASCIIDigit, path - end <= 5 { path += 1 }
+                let digits = utf8[(end + 1)..<path]
+                port = digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+                guard let port, digits.first != 0x30, (1...65_535).contains(port),
+                    port != (isSecure ? 443 : 80)
+                else { return nil }
+            }
+            guard path < utf8.count, utf8[path] == slash,
+                utf8[path...].allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != numberSign })
+            else { return nil }
+            return (isSecure, end, port, path)
+        }
+        guard let parts else { return nil }
+        let utf8 = text.utf8
+        let hostStart = utf8.index(utf8.startIndex, offsetBy: parts.isSecure ? 8 : 7)
+        let hostEnd = utf8.index(utf8.startIndex, offsetBy: parts.hostEnd)
+        isSecure = parts.isSecure
+        host = String(Substring(utf8[hostStart..<hostEnd]))
+        port = parts.port ?? (parts.isSecure ? 443 : 80)
+        let pathStart = utf8.index(utf8.startIndex, offsetBy: parts.pathStart)
+        pathAndQuery = String(Substring(utf8[pathStart...]))
+        self.text = text
+    }
+
+    /// Whether a byte may be in the name of a host as it is spelled in an id.
+    private static func isInHost(_ byte: UInt8) -> Bool {
+        (0x61...0x7A).contains(byte) || byte.isASCIIDigit || byte == UInt8(ascii: "-")
+            || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_")
     }
 
     private init(isSecure: Bool, host: String, port: Int, pathAndQuery: String) {
