@@ -16,7 +16,7 @@ final class SQLiteConnection {
     let path: String
     private let faults: (any FaultPlan)?
     private let mark: CorruptionMarker?
-    private var idle: [String: OpaquePointer] = [:]
+    private var lent: [String: LentStatement] = [:]
 
     /// Said once, before the first connection; where another part of the process was earlier,
     /// SQLite keeps its statistics and is a little slower.
@@ -49,7 +49,7 @@ final class SQLiteConnection {
     }
 
     deinit {
-        for statement in idle.values { sqlite3_finalize(statement) }
+        for statement in lent.values { sqlite3_finalize(statement.handle) }
         sqlite3_close_v2(handle)
     }
 
@@ -64,10 +64,16 @@ final class SQLiteConnection {
     ///
     /// It comes back, reset and without parameters, when it is let go.
     func statement(_ sql: String) throws(StoreError) -> SQLiteStatement {
-        guard let handle = idle[sql] else { return try prepare(sql, isLent: true) }
-        try check(before: sql)
-        idle[sql] = nil
-        return SQLiteStatement(handle: handle, connection: self, sql: sql, isLent: true)
+        if let known = lent[sql] {
+            guard known.isIdle else { return try prepare(sql) }
+            try check(before: sql)
+            known.isIdle = false
+            return SQLiteStatement(handle: known.handle, connection: self, sql: sql, lent: known)
+        }
+        guard lent.count < Limits.idleStatementsMax else { return try prepare(sql) }
+        let new = LentStatement(try prepared(sql))
+        lent[sql] = new
+        return SQLiteStatement(handle: new.handle, connection: self, sql: sql, lent: new)
     }
 
     func statement<each Value: SQLiteValue>(
@@ -79,23 +85,17 @@ final class SQLiteConnection {
         return statement
     }
 
-    func takeBack(_ handle: OpaquePointer, _ sql: String) {
-        guard idle.count < Limits.idleStatementsMax, idle[sql] == nil else {
-            sqlite3_finalize(handle)
-            return
-        }
-        sqlite3_reset(handle)
-        sqlite3_clear_bindings(handle)
-        idle[sql] = handle
+    func prepare(_ sql: String) throws(StoreError) -> SQLiteStatement {
+        SQLiteStatement(handle: try prepared(sql), connection: self, sql: sql)
     }
 
-    func prepare(_ sql: String, isLent: Bool = false) throws(StoreError) -> SQLiteStatement {
+    private func prepared(_ sql: String) throws(StoreError) -> OpaquePointer {
         try check(before: sql)
         var statement: OpaquePointer?
         let flags = UInt32(SQLITE_PREPARE_PERSISTENT)
         let code = sqlite3_prepare_v3(handle, sql, -1, flags, &statement, nil)
         guard code == SQLITE_OK, let statement else { throw error(code, step: sql) }
-        return SQLiteStatement(handle: statement, connection: self, sql: sql, isLent: isLent)
+        return statement
     }
 
     func integer(_ sql: String) throws(StoreError) -> Int64? {
@@ -186,6 +186,20 @@ final class SQLiteConnection {
         } catch .corrupt(let file, let step) {
             return [StoreError.corrupt(file: file, step: step).message]
         }
+    }
+}
+
+/// A statement that a connection keeps, and lends to one user at a time.
+final class LentStatement {
+    let handle: OpaquePointer
+    var isIdle = false
+
+    init(_ handle: OpaquePointer) { self.handle = handle }
+
+    func takeBack() {
+        sqlite3_reset(handle)
+        sqlite3_clear_bindings(handle)
+        isIdle = true
     }
 }
 

@@ -6,23 +6,25 @@ final class SQLiteStatement {
     let handle: OpaquePointer
     private unowned let connection: SQLiteConnection
     private let sql: String
-    private let isLent: Bool
+    /// Nil for a statement that is finalized when it is let go.
+    private let lent: LentStatement?
     /// The places of parameters by those of columns; 0 where none was bound by its column.
     private var places: [Int32] = []
 
-    init(handle: OpaquePointer, connection: SQLiteConnection, sql: String, isLent: Bool) {
+    init(
+        handle: OpaquePointer,
+        connection: SQLiteConnection,
+        sql: String,
+        lent: LentStatement? = nil
+    ) {
         self.handle = handle
         self.connection = connection
         self.sql = sql
-        self.isLent = isLent
+        self.lent = lent
     }
 
     deinit {
-        if isLent {
-            connection.takeBack(handle, sql)
-        } else {
-            sqlite3_finalize(handle)
-        }
+        if let lent { lent.takeBack() } else { sqlite3_finalize(handle) }
     }
 
     func step() throws(StoreError) -> Bool {
