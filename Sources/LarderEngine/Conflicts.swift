@@ -236,6 +236,7 @@ struct Conflicts: Sendable {
                 let now = TouchedValues(of: base, change.id, [effect])
             else { continue }
             if case .deleted = now { continue }
+            guard !seen.has(now) else { continue }
             let document = origins.document(change.id, for: uid)
             let values = TargetValues(base, of: change.id, [effect], document)
             let isDone = [change.id: [effect]].areShown(
@@ -243,7 +244,7 @@ struct Conflicts: Sendable {
                 view: { _, _, effects in values.view(effects) }
             )
             let own = (taken[change.id] ?? []).compactMap { try? Effect(parsing: $0) }
-            if !isDone, !seen.has(now), !seen.has(now, afterSomeOf: own, effect) {
+            if !isDone, !seen.has(now, afterSomeOf: own, effect) {
                 found[change.id] = now.encoded
             }
         }
@@ -271,9 +272,9 @@ struct Conflicts: Sendable {
             guard let effect = try? Effect(parsing: effect),
                 let base = TouchedValues(of: target.base, id, [effect])
             else { return nil }
+            guard !target.changes.isEmpty else { return SeenValues(base: base.encoded) }
             let document = origins.document(id, for: uid)
-            guard !target.changes.isEmpty,
-                let view = TouchedValues(beneath: target, id, [effect], document, body),
+            guard let view = TouchedValues(beneath: target, id, [effect], document, body),
                 !view.isSame(as: base)
             else { return SeenValues(base: base.encoded) }
             return SeenValues(base: base.encoded, view: view.encoded)

@@ -137,7 +137,7 @@ extension ModifierSteps {
         settlement.isShown = isShownByRead(number)
         settlement.isReadAgain = outcome != .cancelled && !settlement.isShown
         settlement.isDeletion = whole.modifier.method == "DELETE"
-        settlement.changed = Set(whole.effects?.keys.map { $0 } ?? [])
+        settlement.changed = { Set(whole.effects?.keys.map { $0 } ?? []) }
         let last = settlement.answer ?? whole.answer
         settlement.toldAnswer = last.map { $0.told(at: context.clock.now()) } ?? []
         if case .failed(let reason) = outcome {
@@ -290,11 +290,11 @@ extension BaseUpdate {
         of whole: WholeModifier,
         on base: TargetBase,
         _ document: DocumentRules?,
-        isAsSent: Bool,
+        isAsSent: @autoclosure () -> Bool,
         at now: Timestamp
     ) {
         self = .markStale
-        guard isAsSent || !effect.counts else { return }
+        guard !effect.counts || isAsSent() else { return }
         let (modifier, values) = (whole.modifier, TargetValues(base, of: id, [effect], document))
         let body: EntityBody?
         var isWhole = true

@@ -414,7 +414,7 @@ package enum Limits {
     /// Changes of a target up to which the writer checks whether a step changes what it shows.
     ///
     /// All commands wait for that check. Above the limit, each step counts as a change.
-    package static let comparedChangesMax: Int64 = 32
+    package static let comparedChangesMax = 32
     /// The same in bytes of base and effects, which are parsed: four inline bodies.
     package static let comparedBytesMax: Int64 = 262_144
     /// Bytes that a frame quotes of the answer to a modifier; the modifier's id gives all.

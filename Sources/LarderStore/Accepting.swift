@@ -32,6 +32,9 @@ struct Accepting: WriterPart {
         }
         let before = try state.memory.queue
         var acceptances: [Acceptance] = []
+        var unread: [TargetName: Target] = look == nil ? [:] : unreadTargets(aims, found)
+        // The changes whose targets are read when they are in the file.
+        var open: [(number: ModifierNumber, scope: ScopeKey, changes: [NewChange])] = []
         for (modifier, known) in zip(new, known) {
             if let known {
                 acceptances.append(known)
@@ -41,7 +44,9 @@ struct Accepting: WriterPart {
             let aims = seen[modifier.id] ?? []
             var modifier = modifier
             modifier.dependsOn += try state.temporaries.creators(of: modifier)
+            let changes = see(&modifier, &unread, look)
             let number = try state.modifiers.accept(modifier, aims, found.entries, step)
+            if !changes.isEmpty { open.append((number, modifier.scope, changes)) }
             try state.temporaries.add(modifier, number, now)
             // The next of them may have the same targets.
             for aim in aims { claim(aim.name) }
@@ -58,20 +63,62 @@ struct Accepting: WriterPart {
             )
         }
         try cover(aims, found, now)
-        for (modifier, acceptance) in zip(new, acceptances) where acceptance.isNew {
-            var seen: [(EntryID, SeenValues)] = []
-            for change in modifier.changes where !change.isImplied {
-                let name = TargetName(modifier.scope, change.id)
-                let values = try self.seen(name, change.effect, acceptance.number, look)
-                if let values { seen.append((change.id, values)) }
-            }
-            try state.seen.noteFirst(seen, by: acceptance.number, modifier.scope)
-        }
+        for (number, scope, changes) in open { try see(changes, of: number, scope, look) }
         // The values that they see are known only now; the error undoes the step.
         for scope in Set(fresh.map(\.scope)) {
             if let error = try state.modifiers.refusal(of: scope, since: before) { throw error }
         }
         return .done(acceptances)
+    }
+
+    /// The targets of which `state.db` has nothing yet, as they are once their bases are in it.
+    private func unreadTargets(
+        _ aims: [WriteTarget],
+        _ found: FoundBases
+    ) -> [TargetName: Target] {
+        var targets: [TargetName: Target] = [:]
+        for aim in aims where !aim.isShared && found.rows[aim.name] == nil {
+            targets[aim.name] = Target(found.entries[aim.name])
+        }
+        return targets
+    }
+
+    /// Has a new modifier keep what it sees of such targets; returns its changes of the others.
+    private func see(
+        _ modifier: inout NewModifier,
+        _ unread: inout [TargetName: Target],
+        _ look: SeenValues.Reader?
+    ) -> [NewChange] {
+        guard let look else { return [] }
+        var others: [NewChange] = []
+        for place in modifier.changes.indices where !modifier.changes[place].isImplied {
+            let change = modifier.changes[place]
+            let isRepeated = modifier.changes.contains { $0.id == change.id && $0 != change }
+            if !isRepeated, let target = unread[TargetName(modifier.scope, change.id)] {
+                modifier.changes[place].seen = look(change.id, target, change.effect) { _ in nil }
+            } else {
+                others.append(change)
+            }
+        }
+        // A later modifier sees this change in the file.
+        for change in modifier.changes { unread[TargetName(modifier.scope, change.id)] = nil }
+        return others
+    }
+
+    /// Stores what a new modifier sees of targets that are in the file.
+    private func see(
+        _ changes: [NewChange],
+        of number: ModifierNumber,
+        _ scope: ScopeKey,
+        _ look: SeenValues.Reader?
+    ) throws(StoreError) {
+        var seen: [(EntryID, SeenValues)] = []
+        for change in changes {
+            let name = TargetName(scope, change.id)
+            let values = try self.seen(name, change.effect, number, look)
+            if let values { seen.append((change.id, values)) }
+        }
+        try state.seen.noteFirst(seen, by: number, scope)
     }
 
     /// Stores what a modifier sees of a target, unless that takes too long for a step.
@@ -91,9 +138,13 @@ struct Accepting: WriterPart {
         _ number: ModifierNumber,
         _ look: SeenValues.Reader?
     ) throws(StoreError) -> SeenValues? {
-        guard let look, let target = try state.reader.seenTarget(name, before: number) else {
-            return nil
-        }
+        guard let look,
+            let target = try state.reader.smallTarget(
+                name,
+                before: number,
+                changesMax: Limits.seenChangesMax
+            )
+        else { return nil }
         let reader = try state.reader
         let body = { [reader] in (try? reader.requestBody(of: $0))?.bytes }
         return look(name.id, target, effect, body)

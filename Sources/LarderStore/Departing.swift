@@ -48,7 +48,10 @@ struct Departing: WriterPart {
         _ joined: [WholeModifier],
         _ scope: ScopeKey
     ) throws(StoreError) -> DepartingModifier {
-        var bases: [EntryID: TargetBase] = [:]
+        let changes = whole.changes + joined.flatMap(\.changes)
+        let isCompared = !whole.modifier.mayBeApplied
+        let seen = isCompared ? Set(changes.filter { $0.seen != nil }.map(\.id)) : []
+        var (bases, compared): ([EntryID: TargetBase], [EntryID: TargetBase]) = ([:], [:])
         for id in whole.modifier.targets {
             let place = try sharing.place(of: TargetName(scope, id))
             if place.scope != scope, try hiding.isHidden(id, from: scope) { continue }
@@ -56,12 +59,9 @@ struct Departing: WriterPart {
             bases[id] =
                 saved.claim.goneStatus.map { .deleted(entry.tombstone($0)) }
                 ?? TargetBase(entry, saved.chunked == nil ? saved.inline : nil)
+            if seen.contains(id) { compared[id] = try promotion.base(saved) }
         }
-        var compared: [EntryID: TargetBase] = [:]
-        for change in whole.changes + joined.flatMap(\.changes)
-        where change.seen != nil && !whole.modifier.mayBeApplied {
-            compared[change.id] = try sentBase(of: change.id, scope)
-        }
+        for id in seen where compared[id] == nil { compared[id] = try sentBase(of: id, scope) }
         let made = try state.temporaries.waiting(madeBy: whole.modifier.number)
         return DepartingModifier(
             whole: whole,

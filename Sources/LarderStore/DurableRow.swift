@@ -132,7 +132,7 @@ struct SavedEntry: Sendable {
 
 enum DurableStatement: Int, PreparedStatement {
     case begin, commit, find, get, insert, setEntry, refresh, setState, setPinned,
-        clearEntry, delete, keepers, keep, setKept, raise, variants
+        clearEntry, delete, keepers, keep, setKept, raise, variants, heldVariants
 
     var sql: String {
         switch self {
@@ -197,6 +197,8 @@ enum DurableStatement: Int, PreparedStatement {
                 AND (kind <> \(EntryKind.variants.rawValue) OR kind IS NULL AND targeted > 0)
             ORDER BY id LIMIT \(Limits.pageRowsMax)
             """
+        case .heldVariants:
+            "SELECT id FROM claim WHERE scope = :scope AND id >= :prefix AND id < :end AND held = 1"
         case .raise:
             """
             UPDATE claim SET rev = max(rev, :rev)

@@ -85,17 +85,15 @@ struct DurableRows {
 
     private func releaseVariants(of name: TargetName) throws(StoreError) {
         guard let prefix = name.id.variantPrefix else { return }
-        let variants = try state.connection.statement(
-            """
-            UPDATE claim SET held = 0 WHERE scope = :scope AND id >= :prefix AND id < :end AND held = 1
-            RETURNING id
-            """
-        )
         let end = RowQuery.end(ofPrefix: prefix)
-        variants.bind((":scope", name.scope.text), (":prefix", prefix), (":end", end))
-        state.memory.releasable += try variants.all { row in
-            row.entryID(.only).map { TargetName(name.scope, $0) }
-        }
+        let (scope, first, last) = ((":scope", name.scope.text), (":prefix", prefix), (":end", end))
+        // An UPDATE that returns rows makes a table for them, even if there are none.
+        let ids = try state.statements(.heldVariants, scope, first, last).all { $0.entryID(.only) }
+        guard !ids.isEmpty else { return }
+        try state.connection.statement(
+            "UPDATE claim SET held = 0 WHERE scope = :scope AND id >= :prefix AND id < :end AND held = 1"
+        ).run(scope, first, last)
+        state.memory.releasable += ids.map { TargetName(name.scope, $0) }
     }
 
     func find(_ name: TargetName) throws(StoreError) -> DurableRow? {

@@ -161,7 +161,7 @@ struct DeadLetters: WriterPart {
         let step = Step(revision: try revisions.next(), now: now)
         for name in targets { try state.noteChange(of: name) }
         try state.views.logModifier(row, .failed, step.revision) { $0.mark = .dropped }
-        try state.modifiers.remember(number, .failed, step)
+        try state.modifiers.remember(row, .failed, step)
         forgetDead(targets)
         return true
     }

@@ -230,7 +230,7 @@ struct EntryWriter: WriterPart {
             return .done(try cache.eviction.delete(scope, id, client: client))
         }
         if found.isTargeted { return .refused(.targeted) }
-        if try state.reader.isKept(found.number) { return .refused(.pinned) }
+        if try state.reader.isKept(found) { return .refused(.pinned) }
         let event: Change.Event? =
             switch found.kind {
             case nil, .variants: nil

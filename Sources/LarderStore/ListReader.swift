@@ -188,7 +188,7 @@ package struct ListReader {
 extension DurableRow {
     fileprivate func marked(by state: StateReader) throws(StoreError) -> DurableRow {
         var row = self
-        if !isPinned, !isTargeted { row.isNeeded = try state.isKept(number) }
+        if !isPinned, !isTargeted { row.isNeeded = try state.isKept(self) }
         return row
     }
 }

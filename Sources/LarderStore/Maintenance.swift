@@ -99,25 +99,27 @@ struct Maintenance {
             let names = index.takeReleasable(atMost: Limits.releasedRowsMax)
             guard !names.isEmpty else { return }
             later += names
-            var free: [TargetName] = []
-            for batch in names.chunks(of: Limits.releasedBatchRowsMax) {
-                free += try await store.stateFile.settle { writer throws(StoreError) in
-                    try writer.demotion.free(batch)
-                }
-            }
-            try await removeReleased(free, now)
+            let free = try await remove(names, now)
             later.removeLast(names.count)
             later += free.filter { index.covers($0.scope, $0.id) }
         }
     }
 
-    private func removeReleased(_ names: [TargetName], _ now: Timestamp) async throws(StoreError) {
-        guard !names.isEmpty else { return }
+    /// Removes those that nothing keeps; returns them, as some may have to stay for now.
+    private func remove(
+        _ names: [TargetName],
+        _ now: Timestamp
+    ) async throws(StoreError) -> [TargetName] {
         let generation = shared.generation
-        var releases: [Release] = []
+        var (free, releases): ([TargetName], [Release]) = ([], [])
         for batch in names.chunks(of: Limits.releasedBatchRowsMax) {
-            releases += try await prepare(batch, now)
+            let prepared = try await commits.submit { writer throws(StoreError) in
+                try writer.demotion.prepare(batch, now: now)
+            }
+            free += prepared.map(\.name)
+            releases += await copied(prepared, now)
         }
+        guard !free.isEmpty else { return [] }
         let isSynced = try await commits.outsideTransaction { writer throws(StoreError) in
             try writer.files.cache.checkpoint(truncating: false)
         }
@@ -129,15 +131,11 @@ struct Maintenance {
                 try writer.demotion.remove(batch)
             }
         }
+        return free
     }
 
-    private func prepare(
-        _ names: [TargetName],
-        _ now: Timestamp
-    ) async throws(StoreError) -> [Release] {
-        let prepared = try await commits.submit { writer throws(StoreError) in
-            try writer.demotion.prepare(names, now: now)
-        }
+    /// Copies large bodies into the cache; returns the releases that may be removed then.
+    private func copied(_ prepared: [Release], _ now: Timestamp) async -> [Release] {
         var releases: [Release] = []
         for release in prepared {
             guard case .large(let body) = release else {

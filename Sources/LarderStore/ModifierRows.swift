@@ -13,6 +13,8 @@ struct QueuedRow {
     let client: ClientTag?
     let isAnswered: Bool
     let hasAnswer: Bool
+    /// The bytes of its last answer, which are part of its size.
+    let answerBytes: Int64
     let joinedInto: String?
     /// Of the first of a group, the bytes of the joined body; nil for any other.
     let joinedBytes: Int64?
@@ -135,17 +137,16 @@ struct ModifierRows {
                 (":settled", isSettled),
                 (":effect", change.effect),
                 (":implied", change.isImplied),
-                (":parents", change.parentLines)
+                (":parents", change.parentLines),
+                (":seen", change.seen?.base),
+                (":view", change.seen?.view)
             )
         }
     }
 
     /// The size of a modifier once it is as another one, with its kept answer.
-    func size(of row: QueuedRow, as new: NewModifier) throws(StoreError) -> Int64 {
-        let answer = try state.connection.integer(
-            "SELECT \(HistoryColumn.answerSize) FROM modifier WHERE number = \(row.number)"
-        )
-        return new.size + (answer ?? 0)
+    func size(of row: QueuedRow, as new: NewModifier) -> Int64 {
+        new.size + row.answerBytes
     }
 
     /// Gives a modifier other changes and another request, which add `bytes` to its size.
@@ -196,6 +197,7 @@ struct ModifierRows {
                 client: row.text(Column.client).flatMap(ClientTag.init(text:)),
                 isAnswered: row.isTrue(Column.answered),
                 hasAnswer: !row.isNull(Column.answerStatus),
+                answerBytes: row.integer(Column.answerSize),
                 joinedInto: row.text(Column.joinedInto),
                 joinedBytes: row.isNull(Column.joinedBytes)
                     ? nil : Int64(numbers.byteCount(Column.joinedBytes))
@@ -264,7 +266,8 @@ struct ModifierRows {
             (":answer_status", answer.status),
             (":answer_headers", answer.headers.lines),
             (":answer_body", answer.body),
-            (":answer_at", answer.at?.milliseconds)
+            (":answer_at", answer.at?.milliseconds),
+            (":unclear_status", [500, 502, 504].contains(answer.status) ? answer.status : nil)
         )
         guard let after = try row(before.number) else { return }
         count(bytes: after.size - before.size, of: before)
@@ -358,23 +361,31 @@ struct ModifierRows {
         try statement.run((":scope", scope.text), (":lane", lane.stored))
     }
 
+    /// Moves a modifier to the history, with `answer` or, if that is nil, with the answer in its row.
+    ///
+    /// `row` is as it is in the file now.
     func remember(
-        _ number: ModifierNumber,
+        _ row: QueuedRow,
         _ outcome: ModifierState,
+        answer: StoredAnswer? = nil,
         _ step: Step
     ) throws(StoreError) {
-        let kept = try state.queue(
-            .remember,
-            (":number", number.value),
+        let headers = answer?.headers.lines
+        try state.queue[.remember].run(
+            (":number", row.number.value),
             (":outcome", outcome.rawValue),
             (":settled_at", step.now.milliseconds),
-            (":rev", step.revision.number)
-        ).first { $0.integer(.only) }
-        guard let row = try row(number) else { return }
-        count(answer: kept ?? 0, of: row.scope)
+            (":rev", step.revision.number),
+            (":answer_status", answer?.status),
+            (":answer_at", answer?.at?.milliseconds),
+            (":answer_headers", headers),
+            (":answer_body", answer?.body)
+        )
         let last = state.connection.lastInsertedRow - state.limits.history
-        try countForgotten(state.queue(.forget, (":last", last)))
-        try state.queue[.delete].run((":number", number.value))
+        let kept = answer.map { Int64($0.body.count + (headers?.utf8.count ?? 0)) }
+        count(answer: kept ?? row.answerBytes, of: row.scope)
+        try forgetHistory(upTo: last)
+        try state.queue[.delete].run((":number", row.number.value))
         count(from: row.state, to: nil, of: row)
         count(bytes: -row.size, rows: -1, of: row)
         try forgetOldAnswers(of: row.scope)
@@ -387,6 +398,16 @@ struct ModifierRows {
         guard bytes != 0, let uid = Scope(text: scope)?.uid else { return }
         state.memory.queue[uid].bytes += bytes
         state.memory.queue[uid].answerBytes += bytes
+    }
+
+    private func forgetHistory(upTo last: Int64) throws(StoreError) {
+        // A DELETE that returns rows makes a table for them, even if there are none.
+        let outdated = try state.queue(.outdated, (":last", last)).all {
+            (scope: $0.text("scope") ?? "", bytes: $0.integer("bytes"))
+        }
+        guard !outdated.isEmpty else { return }
+        try state.queue[.forget].run((":last", last))
+        for old in outdated { count(answer: -old.bytes, of: old.scope) }
     }
 
     /// Runs a statement that deletes rows of the history.

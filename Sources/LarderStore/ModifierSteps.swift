@@ -58,8 +58,8 @@ package struct Settlement: Sendable {
     package var isReadAgain = false
     /// Whether its request was a DELETE: a target that it has deleted needs no read.
     package var isDeletion = false
-    /// The targets on which it has an effect.
-    package var changed: Set<EntryID> = []
+    /// Gives the targets on which it has an effect.
+    package var changed: @Sendable () -> Set<EntryID> = { [] }
 
     package enum Outcome: Sendable {
         /// The new base of each target; called on the writer's thread, once or more often.

@@ -50,6 +50,7 @@ package struct NewModifier: Sendable {
         for change in changes {
             bytes += Limits.rowOverheadBytes + scope.text.utf8.count + change.id.text.utf8.count
             bytes += change.effect.count + (change.parentLines?.utf8.count ?? 0)
+            bytes += (change.seen?.base.count ?? 0) + (change.seen?.view?.count ?? 0)
         }
         bytes += temporaries.count * 2 * Limits.rowOverheadBytes
         return Int64(bytes)
@@ -70,6 +71,8 @@ package struct NewChange: Equatable, Sendable {
     package internal(set) var isImplied = false
     /// The documents into which effects of the same modifier put the target.
     package var parents: [EntryID] = []
+    /// The values that its modifier sees of the target, if they are known before it is stored.
+    var seen: SeenValues?
 
     package init(
         id: EntryID,

@@ -196,7 +196,7 @@ struct Pinning: WriterPart {
         // A shared row is pinned because users keep it, and only they can end that.
         if found.isPinned, scope == shared.sharedScope { return false }
         // A pinned row may refer to it.
-        if !found.isPinned, try state.reader.isKept(found.number) { return false }
+        if !found.isPinned, try state.reader.isKept(found) { return false }
         try entries.removeDurable(found)
         guard found.hasEntry else {
             // The cache has the entry.

@@ -78,10 +78,16 @@ struct Promotion: WriterPart {
         let (viewer, name) = (name, try sharing.place(of: name))
         if name != viewer, try hiding.isHidden(name.id, from: viewer.scope) { return .unknown }
         let saved = try state.rows.entry(name)
-        guard let saved, let entry = saved.entry else {
+        guard let saved, saved.entry != nil else {
             guard saved?.claim.isTargeted != true else { return .unknown }
             return try cachedBase(name, now)
         }
+        return try base(saved)
+    }
+
+    /// The present base that is in a durable row.
+    func base(_ saved: SavedEntry) throws(StoreError) -> TargetBase {
+        guard let entry = saved.entry else { return .unknown }
         if let status = saved.claim.goneStatus { return .deleted(entry.tombstone(status)) }
         if let row = saved.normalized {
             guard case .shown(let shown) = try state.reader.rebuild(row) else { return .unknown }
@@ -219,27 +225,24 @@ enum Release: Sendable {
     case lost(TargetName, EvictionReason)
     /// The row's body is in `state.db` alone, and has to be copied first.
     case large(LargeBody)
+
+    var name: TargetName {
+        switch self {
+        case .ready(let name, _), .lost(let name, _): name
+        case .large(let body): body.name
+        }
+    }
 }
 
 /// Gives durable rows back to `cache.db` once nothing keeps them.
 struct Demotion: WriterPart {
     let writer: StoreWriter
 
-    func free(_ names: [TargetName]) throws(StoreError) -> [TargetName] {
-        var free: [TargetName] = []
-        for name in names {
-            if let row = try durable(name), try !state.reader.isKept(row.number) {
-                free.append(name)
-            }
-        }
-        return free
-    }
-
     func prepare(_ names: [TargetName], now: Timestamp) throws(StoreError) -> [Release] {
         var releases: [Release] = []
         for name in names {
-            guard let saved = try state.rows.entry(name),
-                try !state.reader.isKept(saved.claim.number)
+            guard let row = try durable(name), try !state.reader.isKept(row),
+                let saved = try state.rows.entry(name)
             else { continue }
             let release = try prepare(saved, now)
             if case .ready(_, as: .some) = release { try hiding.giveMarks(of: saved.claim) }
@@ -311,7 +314,7 @@ struct Demotion: WriterPart {
             case .lost(let lost, let why): (name, reason) = (lost, why)
             case .large: continue
             }
-            guard let found = try durable(name), try !state.reader.isKept(found.number) else {
+            guard let found = try durable(name), try !state.reader.isKept(found) else {
                 continue
             }
             if case .ready(_, let version?) = release {

@@ -2,7 +2,8 @@ import LarderModel
 
 enum QueueStatement: Int, PreparedStatement {
     case insert, insertChange, target, otherChange, send, update,
-        answer, get, changes, delete, moveToDeadLetters, failChange, remember, forget, markStale,
+        answer, get, changes, delete, moveToDeadLetters, failChange, remember, outdated, forget,
+        markStale,
         oldestAnswer, forgetAnswer, answeredChanges, endChange, answered, noteSent, forgetSent,
         sentChanges, seenChanges, acceptedBefore, wantRead, dropRead, endRead, see, meet, decide,
         replace, forgetChanges, forgetValidators, seenSize, grow
@@ -16,8 +17,9 @@ enum QueueStatement: Int, PreparedStatement {
             """
         case .insertChange:
             """
-            INSERT INTO change (modifier, position, scope, id, settled, effect, implied, parents)
-            VALUES (:modifier, :position, :scope, :id, :settled, :effect, :implied, :parents)
+            INSERT INTO change
+                (modifier, position, scope, id, settled, effect, implied, parents, seen, seen_view)
+            VALUES (:modifier, :position, :scope, :id, :settled, :effect, :implied, :parents, :seen, :view)
             """
         case .replace:
             // After an attempt the next key is used; a retried dead letter gets it then.
@@ -72,8 +74,7 @@ enum QueueStatement: Int, PreparedStatement {
             """
             UPDATE modifier SET
                 \(ModifierColumn.assignments([.answerStatus, .answerHeaders, .answerBody, .answerAt])),
-                unclear_status = coalesce(unclear_status,
-                    iif(:answer_status IN (500, 502, 504), :answer_status, NULL)),
+                unclear_status = coalesce(unclear_status, :unclear_status),
                 size = size - coalesce(length(answer_body), 0)
                     - coalesce(length(CAST(answer_headers AS BLOB)), 0)
                     + length(:answer_body) + length(CAST(:answer_headers AS BLOB))
@@ -83,7 +84,7 @@ enum QueueStatement: Int, PreparedStatement {
             """
             SELECT \(ModifierColumn.list([
                 .scope, .id, .origin, .state, .settledAt, .stalled, .size, .client, .answered,
-                .answerStatus, .joinedInto, .joinedBytes,
+                .answerStatus, .answerSize, .joinedInto, .joinedBytes,
             ])) FROM modifier WHERE number = :number
             """
         case .changes:
@@ -110,21 +111,22 @@ enum QueueStatement: Int, PreparedStatement {
                 answer_status, accepted_at, settled_at, rev, digest_high, digest_low, attempts,
                 key, bytes, lane, answer_at, answer_headers, answer_body, targets, joined_into)
             SELECT number, scope, id, origin, \(ModifierColumn.method.sql), url, :outcome, reason,
-                answer_status, accepted_at, :settled_at, :rev, digest_high, digest_low, attempts,
+                coalesce(:answer_status, answer_status), accepted_at, :settled_at, :rev,
+                digest_high, digest_low, attempts,
                 coalesce(key, id) || CASE WHEN round > 1 THEN '.' || round ELSE '' END,
-                \(ModifierColumn.bodyBytes.sql), lane, answer_at, answer_headers, answer_body, (
+                \(ModifierColumn.bodyBytes.sql), lane,
+                iif(:answer_status IS NULL, answer_at, :answer_at),
+                iif(:answer_status IS NULL, answer_headers, :answer_headers),
+                iif(:answer_status IS NULL, answer_body, :answer_body), (
                     SELECT group_concat(id, char(10)) FROM (
                         SELECT id FROM change WHERE modifier = :number ORDER BY position LIMIT 16
                     )
                 ), joined_into
             FROM modifier WHERE number = :number
-            RETURNING \(HistoryColumn.answerSize)
             """
-        case .forget:
-            """
-            DELETE FROM history WHERE history <= :last
-            RETURNING scope, \(HistoryColumn.answerSize) AS bytes
-            """
+        case .outdated:
+            "SELECT scope, \(HistoryColumn.answerSize) AS bytes FROM history WHERE history <= :last"
+        case .forget: "DELETE FROM history WHERE history <= :last"
         case .oldestAnswer:
             """
             SELECT history, scope, \(HistoryColumn.answerSize) AS bytes
@@ -208,7 +210,7 @@ enum ModifierColumn: Int32, TableColumn {
         answerStatus, headers, changes, answerAt, unclearStatus, answered, perhapsApplied,
         credential, ifMatch, onConflict, etag, conflicts, denied, joinedInto
     case answerHeaders, answerBody, body
-    case bodyBytes, joinedBytes
+    case bodyBytes, joinedBytes, answerSize
 
     /// The request is that of all modifiers that are joined to this one.
     var sql: String {
@@ -217,6 +219,7 @@ enum ModifierColumn: Int32, TableColumn {
         case .mediaType: "iif(joined_method IS NULL, media_type, joined_media_type)"
         case .body: "iif(joined_method IS NULL, body, joined_body)"
         case .bodyBytes: "coalesce(length(\(Self.body.sql)), 0)"
+        case .answerSize: HistoryColumn.answerSize
         case .joinedBytes: "iif(joined_method IS NULL, NULL, coalesce(length(joined_body), 0))"
         case _: name
         }
@@ -225,14 +228,14 @@ enum ModifierColumn: Int32, TableColumn {
     static let accepted = all(but: [
         .number, .reason, .nextAttemptAt, .settledAt, .answerStatus, .answerAt, .unclearStatus,
         .answered, .perhapsApplied, .answerHeaders, .answerBody, .bodyBytes, .etag, .conflicts,
-        .denied, .joinedInto, .joinedBytes,
+        .denied, .joinedInto, .joinedBytes, .answerSize,
     ])
     static let edited: Set<Self> = [
         .dependsOn, .rev, .client, .digestHigh, .digestLow, .size, .changes, .method, .url,
         .mediaType, .headers, .body,
     ]
-    static let whole = list(nil)
-    static let withoutBytes = list(all(but: [.answerHeaders, .answerBody, .body]))
+    static let whole = list(all(but: [.answerSize]))
+    static let withoutBytes = list(all(but: [.answerHeaders, .answerBody, .body, .answerSize]))
 }
 
 enum ChangeColumn: Int32, TableColumn {

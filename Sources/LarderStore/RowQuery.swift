@@ -121,10 +121,9 @@ struct RowQuery {
     /// The first text after all that begin with `prefix`, by bytes; nil where there is none.
     static func end(ofPrefix prefix: String) -> String? {
         if let last = prefix.utf8.last, last < 0x7F {
-            var end = prefix
-            end.unicodeScalars.removeLast()
-            end.unicodeScalars.append(UnicodeScalar(last + 1))
-            return end
+            var end = Array(prefix.utf8)
+            end[end.count - 1] = last + 1
+            return String(decoding: end, as: UTF8.self)
         }
         var scalars = Array(prefix.unicodeScalars)
         while let last = scalars.popLast() {

@@ -14,15 +14,16 @@ struct SeenRows {
         try counting(row) { () throws(StoreError) in try write(seen, of: id, by: number) }
     }
 
-    /// Stores what a modifier sees of its targets, of which nothing was stored before.
+    /// Stores what a new modifier sees of its targets.
     func noteFirst(
         _ seen: [(id: EntryID, values: SeenValues)],
         by number: ModifierNumber,
         _ scope: ScopeKey
     ) throws(StoreError) {
         guard !seen.isEmpty else { return }
+        let before = try seenSize(number)
         for one in seen { try write(one.values, of: one.id, by: number) }
-        let bytes = try seenSize(number)
+        let bytes = try seenSize(number) - before
         guard bytes != 0 else { return }
         try state.queue[.grow].run((":number", number.value), (":bytes", bytes))
         if let uid = scope.scope.uid { state.memory.queue[uid].bytes += bytes }

@@ -64,7 +64,7 @@ struct Settling: WriterPart {
             let settlement = deciding(whole)
             guard settlement.isConfirmed, !settlement.isShown else { continue }
             let scope = (":scope", shared.key(for: whole.modifier.scope).text)
-            for id in settlement.changed {
+            for id in settlement.changed() {
                 let rows = try state.queue(
                     .acceptedBefore,
                     scope,
@@ -112,8 +112,9 @@ struct Settling: WriterPart {
             try renaming.fail(madeBy: settlement.number, shared.key(for: scope))
         }
         var (names, waiting): ([TargetName], [TargetName]) = ([], [])
+        let changes = try state.targets.of(settlement.number)
         let isAnswer = settlement.isConfirmed && !settlement.isShown && !row.isAnswered
-        for target in try state.targets.of(settlement.number) {
+        for target in changes {
             guard let name = target.name, !target.isEnded else { continue }
             // An answer for its documents shows an entity in them.
             guard isAnswer, !target.isImplied, try sharing.place(of: name) != name else {
@@ -124,10 +125,11 @@ struct Settling: WriterPart {
             try markStale(shared.sharedName(name.id))
             if try isCounted(target, name, now) { names.append(name) } else { waiting.append(name) }
         }
-        let targets = try outcomes(of: names, settlement, read, now)
+        let views = try views(of: names)
+        let targets = try outcomes(of: names, settlement, read, views, now)
         if isAnswer { for name in names + waiting { try forgetETag(of: name) } }
         let waits = !waiting.isEmpty
-        try state.targets.settle(settlement, row, targets, waits: waits, step)
+        try state.targets.settle(settlement, row, changes, targets, views, waits: waits, step)
         try promotion.fill(now: now)
         var variants: [VariantRow] = []
         for rows in settlement.variants {
@@ -260,27 +262,40 @@ struct Settling: WriterPart {
         }
     }
 
+    private func views(of names: [TargetName]) throws(StoreError) -> [ViewBefore] {
+        var views: [ViewBefore] = []
+        for name in names.unique { views.append(try state.views.view(of: name)) }
+        return views
+    }
+
     private func outcomes(
         of names: [TargetName],
         _ settlement: Settlement,
         _ read: [TargetName: TargetBase],
+        _ views: [ViewBefore],
         _ now: Timestamp
     ) throws(StoreError) -> [(name: TargetName, result: TargetOutcome)] {
         var targets: [(name: TargetName, result: TargetOutcome)] = []
         var bases: [TargetName: TargetBase] = [:]
+        for view in views { bases[view.name] = view.target?.ownBase }
         for name in names {
             let known = bases[name]
             var base = if let known { known } else { try promotion.base(of: name, now: now) }
             if let read = read[name] { base = base.read(with: read) }
+            let hasOthers = try state.targets.hasOthers(name, settlement.number)
             // A read has changed base by it before.
-            if settlement.isShown { try noteChange(of: name, by: settlement, from: base, to: base) }
+            if settlement.isShown, hasOthers {
+                try noteChange(of: name, by: settlement, from: base, to: base)
+            }
             if settlement.isConfirmed, try sharing.place(of: name) != name {
                 targets.append((name, .keep))
                 continue
             }
             let (result, next) = try result(of: name, base, settlement.outcome, now)
             targets.append((name, result))
-            if let next { try noteChange(of: name, by: settlement, from: base, to: next) }
+            if let next, hasOthers {
+                try noteChange(of: name, by: settlement, from: base, to: next)
+            }
             bases[name] = next ?? base
         }
         return targets

@@ -5,7 +5,15 @@ struct Sharing: WriterPart {
     let writer: StoreWriter
 
     func place(of name: TargetName) throws(StoreError) -> TargetName {
-        try durable(name)?.keepsShared == true ? shared.sharedName(name.id) : name
+        guard mayKeepShared(name), try durable(name)?.keepsShared == true else { return name }
+        return shared.sharedName(name.id)
+    }
+
+    /// Whether a row may keep the shared row under its id: the index tells without a read.
+    ///
+    /// The index notes a keeper in the step that makes it, and forgets it after the commit.
+    private func mayKeepShared(_ name: TargetName) -> Bool {
+        shared.residency.place(name.scope, name.id)?.keepsShared == true
     }
 
     /// Whether a user sees the shared row under an id of an origin whose answers are shared.
@@ -50,7 +58,7 @@ struct Sharing: WriterPart {
     }
 
     func removeIdleKeeper(_ name: TargetName) throws(StoreError) {
-        guard let found = try durable(name), found.keepsShared else { return }
+        guard mayKeepShared(name), let found = try durable(name), found.keepsShared else { return }
         if found.isReleased { try entries.removeDurable(found, isCounted: false) }
         try state.keepers.countKeepers(of: name.id)
     }

@@ -154,17 +154,25 @@ final class StateReader {
     /// A pin, a change, the URL of a variant, or a reference from an answer or a kept row keeps it.
     /// So an answer goes before its entities, and a row that is pinned again meanwhile has them
     /// all.
-    func isKept(_ row: Int64) throws(StoreError) -> Bool {
-        let sql = """
-            WITH RECURSIVE above (row) AS (
-                SELECT :row UNION SELECT parent FROM reference JOIN above ON child = row)
-            SELECT 1 FROM above JOIN claim ON claim = row
-            WHERE pinned_at IS NOT NULL OR targeted = 1 OR held = 1
-                OR skeleton IS NOT NULL AND row <> :row LIMIT 1
-            """
-        let keeper = try connection.statement(sql, (":row", row))
+    func isKept(_ row: DurableRow) throws(StoreError) -> Bool {
+        guard row.isReleased else { return true }
+        // Most rows have none, and the recursive query makes tables of its own.
+        let parent = try connection.statement(
+            "SELECT 1 FROM reference WHERE child = :row LIMIT 1",
+            (":row", row.number)
+        )
+        guard try parent.step() else { return false }
+        let keeper = try connection.statement(Self.keeper, (":row", row.number))
         return try keeper.step()
     }
+
+    private static let keeper = """
+        WITH RECURSIVE above (row) AS (
+            SELECT :row UNION SELECT parent FROM reference JOIN above ON child = row)
+        SELECT 1 FROM above JOIN claim ON claim = row
+        WHERE pinned_at IS NOT NULL OR targeted = 1 OR held = 1
+            OR skeleton IS NOT NULL AND row <> :row LIMIT 1
+        """
 
     /// The row of an id as a list shows it; nil if the id is neither an entry nor a target.
     func listed(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ListedRow? {
@@ -250,7 +258,8 @@ final class StateReader {
     private func openChanges(
         _ name: TargetName,
         upTo last: ModifierNumber,
-        _ changesMax: Int
+        _ changesMax: Int,
+        bytesMax: Int64 = .max
     ) throws(StoreError) -> [OpenChange] {
         let sql = """
             SELECT \(OpenChangeColumn.list) FROM change INDEXED BY change_target
@@ -266,10 +275,15 @@ final class StateReader {
             (":last", last.value),
             (":limit", changesMax)
         )
-        return try statement.all { row throws(StoreError) in
-            try loopBudget.take(bytes: row.bytes(OpenChangeColumn.effect).count, changes: 1)
-            return OpenChange(row)
+        var (changes, bytes): ([OpenChange], Int64) = ([], 0)
+        defer { statement.reset() }
+        while bytes <= bytesMax, try statement.step() {
+            let count = statement.bytes(OpenChangeColumn.effect).count
+            try loopBudget.take(bytes: count, changes: 1)
+            bytes += Int64(count)
+            changes.append(OpenChange(statement))
         }
+        return changes
     }
 
     /// The unsettled changes of a target before those of a modifier.
@@ -281,35 +295,27 @@ final class StateReader {
         return try openChanges(name, upTo: last, Limits.seenChangesMax)
     }
 
-    /// How many effects a target's unsettled changes have, and what they hold, without reading
-    /// them.
-    func unsettledEffects(_ name: TargetName) throws(StoreError) -> (count: Int64, bytes: Int64) {
-        let sql = """
-            SELECT count(*) AS count, coalesce(sum(length(effect)), 0) AS bytes FROM change INDEXED BY change_target
-            WHERE scope = :scope AND id = :id AND settled = 0
-            """
-        let (scope, id) = ((":scope", name.scope.text), (":id", name.id.text))
-        let statement = try connection.statement(sql, scope, id)
-        return try statement.first { ($0.integer("count"), $0.integer("bytes")) } ?? (0, 0)
-    }
-
     /// A target with the changes before those of a modifier; nil if it is too large to be looked at
     /// in a step.
-    func seenTarget(
+    ///
+    /// Without `hasEntities` an answer whose entities are needed is too large, too.
+    func smallTarget(
         _ name: TargetName,
-        before number: ModifierNumber
+        before number: ModifierNumber? = nil,
+        changesMax: Int,
+        hasEntities: Bool = true
     ) throws(StoreError) -> Target? {
-        let changes = try openChanges(
-            name,
-            upTo: ModifierNumber(number.value - 1),
-            Limits.seenChangesMax + 1
-        )
-        guard changes.count <= Limits.seenChangesMax else { return nil }
-        let effects = changes.reduce(0) { $0 + Int64($1.effect.count) }
-        let base = try base(name)
-        let size = Int64(base?.entry?.body.byteCount ?? 0) + effects
-        guard size <= Limits.comparedBytesMax else { return nil }
-        return try target(name, changes, base)
+        let last = number.map { ModifierNumber($0.value - 1) } ?? ModifierNumber(.max)
+        return try inTransaction { () throws(StoreError) in
+            let base = try base(name)
+            if base?.normalized != nil, !hasEntities { return nil }
+            let room = Limits.comparedBytesMax - Int64(base?.entry?.body.byteCount ?? 0)
+            guard room >= 0 else { return nil }
+            let changes = try openChanges(name, upTo: last, changesMax + 1, bytesMax: room)
+            let size = changes.reduce(0) { $0 + Int64($1.effect.count) }
+            guard changes.count <= changesMax, size <= room else { return nil }
+            return try target(name, changes, base)
+        }
     }
 
     func requestBody(

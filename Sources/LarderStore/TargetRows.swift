@@ -125,45 +125,60 @@ struct TargetRows {
         }
     }
 
-    /// Settles an unsettled modifier; `targets` has the result of each change's target.
+    /// Settles an unsettled modifier; `targets` has the result of each change's target, and `views`
+    /// what these were before.
     ///
     /// With `waits`, the server has confirmed it. It stays until an answer has come for each shared
     /// row that it changes; `targets` are the others.
     func settle(
         _ settlement: Settlement,
         _ row: QueuedRow,
+        _ changes: [TargetChange],
         _ targets: [(name: TargetName, result: TargetOutcome)],
+        _ views: [ViewBefore],
         waits: Bool,
         _ step: Step
     ) throws(StoreError) {
         let (number, outcome, revision) = (row.number, settlement.outcome, step.revision)
         if row.isStalled { state.memory.totals.stalled -= 1 }
-        if let answer = settlement.answer { try state.modifiers.write(answer, row) }
-        try state.seen.note(settlement.theirs, row)
-        var views: [ViewBefore] = []
-        for name in targets.map(\.name).unique { views.append(try state.views.view(of: name)) }
-        for target in targets { try change(target.name, target.result, step) }
+        let reason: ModifierReason? =
+            if case .failed(let reason, _) = outcome { reason } else { nil }
+        if waits || reason != nil {
+            if let answer = settlement.answer { try state.modifiers.write(answer, row) }
+            try state.seen.note(settlement.theirs, row)
+        }
+        var known: [TargetName: Target] = [:]
+        for target in targets {
+            let isOnlyOne = targets.count == 1
+            let before = isOnlyOne ? views[0].target : nil
+            let isWritten = try change(target.name, target.result, step)
+            if isWritten, !waits { known[target.name] = before?.after(target.result) }
+        }
         if waits {
             let names = targets.map(\.name)
-            for target in try of(number) {
+            for target in changes {
                 guard let name = target.name, names.contains(name) else { continue }
                 try state.queue[.endChange].run((":change", target.change))
             }
         }
         for view in views { try release(view.name, from: number, revision) }
         let leaving = waits ? nil : number
-        try state.views.logChanges(since: views, without: leaving, revision, ChangeCause(row))
+        try state.views.logChanges(
+            since: views,
+            known: known,
+            without: leaving,
+            revision,
+            ChangeCause(row)
+        )
         guard !waits else {
             try state.queue[.answered].run((":number", number.value))
             state.modifiers.count(from: row.state, to: .accepted, of: row)
-            return try state.views.logModifier(row, .accepted, revision) { told in
+            return try state.views.logModifier(row, of: changes, .accepted, revision) { told in
                 told.mark = .answered
                 told.answer = settlement.toldAnswer
             }
         }
-        let reason: ModifierReason? =
-            if case .failed(let reason, _) = outcome { reason } else { nil }
-        try state.views.logModifier(row, outcome.state, revision) { told in
+        try state.views.logModifier(row, of: changes, outcome.state, revision) { told in
             told.reason = reason
             told.problem = settlement.problem
             told.answer = settlement.toldAnswer
@@ -171,19 +186,20 @@ struct TargetRows {
         if let reason {
             try state.modifiers.moveToDeadLetters(row, reason, targets.map(\.result), step)
         } else {
-            try state.modifiers.remember(number, outcome.state, step)
+            try state.modifiers.remember(row, outcome.state, answer: settlement.answer, step)
         }
     }
 
+    /// False where the target has no row.
     private func change(
         _ name: TargetName,
         _ result: TargetOutcome,
         _ step: Step
-    ) throws(StoreError) {
-        guard let row = try state.rows.find(name) else { return }
+    ) throws(StoreError) -> Bool {
+        guard let row = try state.rows.find(name) else { return false }
         let new: NewEntry
         switch result {
-        case .keep, .lost: return
+        case .keep, .lost: return true
         case .put(var entry, let body):
             let isSame = row.skeleton == nil && row.matches(entry)
             entry.revision = isSame ? row.revision : step.revision
@@ -196,21 +212,24 @@ struct TargetRows {
                 if let found { merged.append(found) }
             }
             guard merged.count == entities.split.keys.count, let form = entities.form(merged) else {
-                return try markStale(row)
+                try markStale(row)
+                return true
             }
             entry.revision = step.revision
             var answer = NewEntry(scope: name.scope, entry: entry, body: .inline(form.template))
             answer.form = form.form
             new = answer
         case .tombstone(var entry):
-            guard try !state.pins.writeTombstone(row, status: entry.status) else { return }
+            guard try !state.pins.writeTombstone(row, status: entry.status) else { return true }
             entry.revision = step.revision
             new = NewEntry(scope: name.scope, entry: entry, body: .inline([]))
         case .markStale:
             try forgetValidators(row)
-            return try markStale(row)
+            try markStale(row)
+            return true
         }
         try state.rows.write(new, to: row)
+        return true
     }
 
     func release(
@@ -220,11 +239,16 @@ struct TargetRows {
     ) throws(StoreError) {
         guard let row = try state.rows.find(name) else { return }
         state.noteChange(of: name)
-        let (scope, id) = ((":scope", name.scope.text), (":id", name.id.text))
-        let others = state.queue(.otherChange, scope, id, (":modifier", number.value))
-        let isTargeted = try others.first { _ in true } ?? false
+        let isTargeted = try hasOthers(name, number)
         try setTargeted(isTargeted, row, revision)
         if !row.isPinned, !isTargeted { try state.rows.noteUnkept(name) }
+    }
+
+    /// Whether unsettled changes of others than one modifier target a row.
+    func hasOthers(_ name: TargetName, _ number: ModifierNumber) throws(StoreError) -> Bool {
+        let (scope, id) = ((":scope", name.scope.text), (":id", name.id.text))
+        return try state.queue(.otherChange, scope, id, (":modifier", number.value))
+            .first { _ in true } ?? false
     }
 
     func markStale(_ row: DurableRow) throws(StoreError) {
@@ -274,7 +298,7 @@ struct TargetRows {
                 let row = try state.modifiers.row(number)
             else { continue }
             try state.views.logModifier(row, .confirmed, step.revision)
-            try state.modifiers.remember(number, .confirmed, step)
+            try state.modifiers.remember(row, .confirmed, step)
             left.append(number)
         }
         return left

@@ -26,17 +26,13 @@ struct ViewLog {
     /// To be called before a step, for each of its targets.
     func view(of name: TargetName) throws(StoreError) -> ViewBefore {
         // A base whose bytes are damaged counts as unknown, as for every reader.
-        ViewBefore(name: name, target: try isCompared(name) ? state.reader.target(name) : nil)
-    }
-
-    private func isCompared(_ name: TargetName) throws(StoreError) -> Bool {
-        guard let row = try state.rows.find(name) else { return true }
-        // The entities of an answer that was promoted just now are not all in the file yet.
-        if row.skeleton != nil, !state.memory.unfilled.isEmpty { return false }
-        guard row.isTargeted else { return row.byteCount <= Limits.comparedBytesMax }
-        let effects = try state.reader.unsettledEffects(name)
-        return effects.count <= Limits.comparedChangesMax
-            && Int64(row.byteCount) + effects.bytes <= Limits.comparedBytesMax
+        let target = try state.reader.smallTarget(
+            name,
+            changesMax: Limits.comparedChangesMax,
+            // The entities of an answer that was promoted just now are not all in the file yet.
+            hasEntities: state.memory.unfilled.isEmpty
+        )
+        return ViewBefore(name: name, target: target)
     }
 
     /// To be called once a modifier was accepted, or is back: what its targets would be without it
@@ -65,15 +61,17 @@ struct ViewLog {
 
     /// To be called after the step, while the rows of the modifiers that it takes away are there.
     ///
-    /// `number` is the one that leaves.
+    /// `number` is the one that leaves. `known` has the targets that need not be read.
     func logChanges(
         since views: [ViewBefore],
+        known: [TargetName: Target] = [:],
         without number: ModifierNumber? = nil,
         _ revision: Revision,
         _ cause: ChangeCause
     ) throws(StoreError) {
         for view in views {
-            var after = view.target == nil ? nil : try state.reader.target(view.name)
+            var after = known[view.name]
+            if after == nil, view.target != nil { after = try state.reader.target(view.name) }
             after?.changes.removeAll { $0.number == number }
             let (before, hasMarks) = (view.target, number != nil)
             try log(from: before, to: after, of: view.name, hasMarks: hasMarks, revision, cause)
@@ -177,14 +175,18 @@ struct ViewLog {
     }
 
     /// Logs the new state of a modifier; skips one whose id cannot be read.
+    ///
+    /// `changes` are the modifier's; nil if they are to be read.
     func logModifier(
         _ row: QueuedRow,
+        of changes: [TargetChange]? = nil,
         _ newState: ModifierState,
         _ revision: Revision,
         _ adjust: (inout ModifierChange) -> Void = { _ in }
     ) throws(StoreError) {
         guard let scope = Scope(text: row.scope), let id = try? ModifierID(row.id) else { return }
-        let targets = try state.targets.of(row.number).compactMap(\.name?.id)
+        let known = if let changes { changes } else { try state.targets.of(row.number) }
+        let targets = known.compactMap(\.name?.id)
         var change = ModifierChange(id: id, state: newState, targets: targets)
         change.client = row.client
         adjust(&change)
@@ -203,10 +205,31 @@ extension ChangeCause {
 }
 
 extension Target {
-    /// The row of a target that was made just now, with its first change; nil where its body is to
-    /// be read.
-    init?(_ base: NewEntry?, _ change: OpenChange) {
-        self.init(changes: [change])
+    /// The base of a target that has it in a row of its own; nil if the base has to be read.
+    var ownBase: TargetBase? {
+        guard !isOfSharedRow, !isDeleted, damaged == nil, entry != nil else { return nil }
+        if case .chunked = body { return nil }
+        return base
+    }
+
+    /// The target with what a settled modifier has made of its own row; nil where that has to be
+    /// read.
+    func after(_ result: TargetOutcome) -> Target? {
+        switch result {
+        case .keep, .lost: return self
+        case .put(let entry, .inline(let bytes)) where !isOfSharedRow:
+            var after = self
+            (after.entry, after.body) = (entry, .inline(bytes))
+            (after.isDeleted, after.damaged) = (entry.kind == .tombstone, nil)
+            return after
+        case .put, .answer, .tombstone, .markStale: return nil
+        }
+    }
+
+    /// The row of a target that is made just now, with its first change if it has one; nil where
+    /// its body is to be read.
+    init?(_ base: NewEntry?, _ change: OpenChange? = nil) {
+        self.init(changes: change.map { [$0] } ?? [])
         guard let base else { return }
         guard base.form == nil, case .inline(let bytes) = base.body else { return nil }
         (entry, body, isDeleted) = (base.entry, .inline(bytes), base.entry.kind == .tombstone)
