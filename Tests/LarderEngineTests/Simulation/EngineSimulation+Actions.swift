@@ -102,7 +102,7 @@ extension EngineSimulation {
         )
         let id = "m\(plain.count + 1)"
         command.id = try ModifierID(id)
-        command.ifMatch = ModifierRules.MatchRule.none
+        command.ifMatch = compares ? .auto : ModifierRules.MatchRule.none
         let modifier = modifier(
             id,
             command,
@@ -144,8 +144,10 @@ extension EngineSimulation {
         )
         var command = ModifierCommand(changes: known, request: derived ?? post)
         command.id = try ModifierID(id)
-        // Conflicts with other devices are not modelled here.
-        command.ifMatch = ModifierRules.MatchRule.none
+        command.ifMatch = compares ? .auto : ModifierRules.MatchRule.none
+        if compares, randomUnit(1, of: 2) {
+            command.onConflict = pick([.rebase, .manual, .server, .client])
+        }
         var lanes = Set(try paths.map { "id:\(try Self.id($0).text)" })
         if randomUnit(1, of: 5) {
             let name = randomUnit(1, of: 2) ? "x" : "y"
@@ -178,6 +180,7 @@ extension EngineSimulation {
             attemptsMax: command.attemptsMax,
             unclear: unclear(command),
             isRepeatable: isRepeatable(command),
+            onConflict: compares ? command.onConflict?.plain ?? .person : nil,
             holdUntil: command.hold.map { now + $0 },
             expiresAt: command.expires.map { now + $0 }
         )
@@ -364,5 +367,16 @@ extension EngineSimulation {
         note("\(time) pass")
         clock.advance(by: time)
         try settle()
+    }
+}
+
+extension ModifierRules.ConflictRule {
+    /// What follows before a round.
+    fileprivate var plain: PlainModifier.OnConflict {
+        switch self {
+        case .rebase, .manual: .person
+        case .server: .server
+        case .client: .client
+        }
     }
 }

@@ -20,7 +20,8 @@ extension EngineSimulation {
         try self.init(
             settings,
             users: settings.isShared ? 2 : 1,
-            seed: 0,
+            // An even seed has writes compared.
+            seed: rule == .othersAreCompared ? 0 : 1,
             SeededRandom(seed: 0),
             without: missing
         )
@@ -32,6 +33,8 @@ extension EngineSimulation {
         try settle()
         fetch("/a", .networkOnly)
         try tellRead()
+        if rule == .othersAreCompared { setLane("id:https://api.example.com/a", isPaused: true) }
+        try settle()
         try write("/a", .put(Self.new))
         try settle()
         switch rule {
@@ -57,6 +60,7 @@ extension EngineSimulation {
             try answerWrite(.unclear)
             try passUntilSent()
             try answerWrite(.refused(422), 422)
+        case .othersAreCompared: try liveCompared()
         case .refusedCredentialWaits: try answerWrite(.authNeeded, 401)
         case .portalIsNoAnswer: try answerWrite(.captive, 511)
         case .answeredShows, .readEndsAnswered:
@@ -91,6 +95,15 @@ extension EngineSimulation {
         case .unsentGroupParts: try answerWrite(.neverLeft, error: Self.away)
         case _: break
         }
+    }
+
+    /// Another device's edit is read while a write waits, which is then not sent.
+    private func liveCompared() throws {
+        origin.server.write("/a", Self.other)
+        fetch("/a", .networkOnly)
+        try tellRead()
+        setLane("id:https://api.example.com/a", isPaused: false)
+        try settle()
     }
 
     private func passUntilSent() throws {

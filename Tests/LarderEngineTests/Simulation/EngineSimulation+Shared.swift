@@ -57,7 +57,7 @@ extension EngineSimulation {
     }
 
     private func user(of scope: ScopeKey) -> Int? {
-        Self.scopes.firstIndex { daemon.store.key(for: $0) == scope }
+        scopes.firstIndex { daemon.store.key(for: $0) == scope }
     }
 
     /// Nil where nobody knows who asks.

@@ -9,7 +9,7 @@ import LarderWire
 
 /// What the daemon shows.
 extension EngineSimulation {
-    var scopeKey: ScopeKey { daemon.store.key(for: Self.scopes[user]) }
+    var scopeKey: ScopeKey { daemon.store.key(for: scopes[user]) }
 
     static func id(_ path: String) throws -> EntryID {
         try EntryID("https://api.example.com" + path)

@@ -15,7 +15,9 @@ import LarderWire
 /// * Loss of `cache.db`: with a crash or an orderly end, or while it is in use: deleted, cut, overwritten,
 ///   or found damaged by any operation.
 /// * Shared answers, in every fourth life: two or three users see the same rows, beside `private` ones of
-///   their own, and each has pending writes that no other sees. Each has a judge.
+///   their own, and each has pending writes that no other sees. Each has a judge. In every second of
+///   these lives they are accounts of one user.
+/// * Writes that are compared with what other devices have written, in every fourth life (case 19).
 /// * Joined writes, in every third life: what waits for one target may be one request, or none.
 /// * Pins that come and go, of what is cached and of what is not, under fetches and writes.
 /// * Failing commits: that of `state.db` alone, or that of `cache.db` behind it, of which nobody is to
@@ -24,7 +26,6 @@ import LarderWire
 /// A ``SimulationJudge`` for each user holds what it shows against a plain model of the design.
 final class EngineSimulation {
     static let paths = ["/a", "/b", "/c"]
-    static let scopes = [1_000, 2_000, 3_000].map { Scope.own(uid: $0, account: .default) }
     /// Above what any of these settles in.
     private static let stepsMax = 20_000
 
@@ -33,6 +34,10 @@ final class EngineSimulation {
     let settings: OriginSettings
     let plan = DiskPlan()
     private let seed: UInt64
+    /// Whether writes are compared with what other devices have written.
+    let compares: Bool
+    /// Those of several users or, in every second life, of the accounts of one user.
+    let scopes: [Scope]
     var random: SeededRandom
     /// Nil between two lives.
     private var life: SimulatedDaemon?
@@ -111,8 +116,17 @@ final class EngineSimulation {
         without rule: PlainRule?
     ) throws {
         (self.settings, self.seed, self.random) = (settings, seed, random)
+        let isAlone = settings.normalize == nil && !settings.isShared
+        compares = seed % 2 == 0 && isAlone && settings.modifiers.coalesce == .none
+        let accounts = try [.default, AccountName("work"), AccountName("home")]
+        scopes = accounts.enumerated().map { number, account in
+            seed % 2 == 0
+                ? .own(uid: UInt32(1_000 * (number + 1)), account: .default)
+                : .own(uid: 1_000, account: account)
+        }
         let honours = settings.modifiers.idempotency.isHonoured
-        origin = SimulatedOrigin(SimulatedServer(honoursKeys: honours))
+        let server = SimulatedServer(honoursKeys: honours, hasWeakTags: compares)
+        origin = SimulatedOrigin(server)
         let queue = PlainQueue(
             acceptedLimit: settings.modifiers.acceptedLimit,
             hasEntities: settings.normalize != nil,

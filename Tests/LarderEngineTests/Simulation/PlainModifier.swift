@@ -18,10 +18,19 @@ struct PlainModifier: Hashable, CustomStringConvertible {
         case retryWait
         case unknown
         case authWait
+        /// A person decides between it and what another device has written.
+        case conflict(theirs: [String: PlainQueue.Base])
         case accepted(until: Duration)
         /// Confirmed, and shown until a read that started later shows a shared row.
         case answered
         case failed(String)
+    }
+
+    /// What follows if another device has changed the same.
+    enum OnConflict {
+        case person
+        case server
+        case client
     }
 
     /// The queue's next step after an attempt without a clear answer.
@@ -45,6 +54,8 @@ struct PlainModifier: Hashable, CustomStringConvertible {
     let isRepeatable: Bool
     /// Whether its POST has the object that it creates.
     var isCreate = false
+    /// Nil for one that is not compared with what others have written.
+    var onConflict: OnConflict?
     var holdUntil: Duration?
     var expiresAt: Duration?
     var round = 1
@@ -66,6 +77,8 @@ struct PlainModifier: Hashable, CustomStringConvertible {
     var joinedIsRepeatable: Bool?
     /// What its targets' bases were when it was sent: by value, as one that is given back is the same.
     var sentOn: [String: PlainQueue.Base] = [:]
+    /// What it has seen of those of its targets of which something was known.
+    var seen: [String: PlainQueue.Seen] = [:]
     /// What its targets showed before it; empty while a revert restores no snapshot.
     var snapshot: [String: PlainQueue.Base] = [:]
 
@@ -95,7 +108,10 @@ struct PlainModifier: Hashable, CustomStringConvertible {
     var key: String { round > 1 ? "\(id).\(round)" : id }
 
     /// Whether it is unknown until a person decides.
-    var waitsForPerson: Bool { standing == .unknown && (!resends || needsPerson) }
+    var waitsForPerson: Bool {
+        if case .conflict = standing { return true }
+        return standing == .unknown && (!resends || needsPerson)
+    }
 
     var isDead: Bool {
         if case .failed = standing { true } else { false }
@@ -104,7 +120,7 @@ struct PlainModifier: Hashable, CustomStringConvertible {
     /// When its state ends by itself.
     var end: Duration? {
         switch standing {
-        case .waiting, .unsent, .retryWait, .authWait: mayHaveLeft ? nil : expiresAt
+        case .waiting, .unsent, .retryWait, .authWait, .conflict: mayHaveLeft ? nil : expiresAt
         case .accepted(let end): end
         case .inFlight, .checking, .unknown, .answered, .failed: nil
         }
@@ -118,6 +134,7 @@ struct PlainModifier: Hashable, CustomStringConvertible {
         case .unsent, .retryWait: "retry_wait"
         case .unknown: "unknown"
         case .authWait: "auth_wait"
+        case .conflict: "conflict"
         case .accepted: "accepted"
         case .answered: "answered"
         case .failed: "failed"
@@ -127,7 +144,8 @@ struct PlainModifier: Hashable, CustomStringConvertible {
     var isUnderWay: Bool {
         switch standing {
         case .inFlight, .checking: true
-        case .waiting, .unsent, .retryWait, .unknown, .authWait, .accepted, .answered, .failed:
+        case .waiting, .unsent, .retryWait, .unknown, .authWait, .conflict, .accepted, .answered,
+            .failed:
             false
         }
     }

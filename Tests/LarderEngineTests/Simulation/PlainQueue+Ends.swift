@@ -20,7 +20,7 @@ extension PlainQueue {
 
     /// As `ended`, and without groups that may need no request.
     func settled(at now: Duration) -> [PlainQueue] {
-        let ended = ended(at: now)
+        let ended = ended(at: now).flatMap { $0.withConflicts(at: now) }
         return joins == .none ? ended : ended.flatMap { $0.withoutNeedless(at: now) }
     }
 

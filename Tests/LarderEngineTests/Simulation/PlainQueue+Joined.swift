@@ -208,7 +208,8 @@ extension PlainModifier {
     var isOutOfLanes: Bool {
         switch standing {
         case .accepted, .answered: true
-        case .waiting, .unsent, .inFlight, .checking, .retryWait, .unknown, .authWait, .failed:
+        case .waiting, .unsent, .inFlight, .checking, .retryWait, .unknown, .authWait, .conflict,
+            .failed:
             false
         }
     }

@@ -103,7 +103,9 @@ struct PlainQueue: Hashable {
     mutating func accept(_ modifier: PlainModifier) {
         // Nothing is known of an account without modifiers.
         if unsettled.isEmpty { doubt = nil }
-        modifiers.append(holds(.revertComputesAgain) ? modifier : withSnapshot(modifier))
+        var modifier = holds(.revertComputesAgain) ? modifier : withSnapshot(modifier)
+        modifier.seen = seen(by: modifier)
+        modifiers.append(modifier)
         for change in modifier.changes {
             unsaved.remove(change.path)
             rows.waiting.remove(change.path)
@@ -121,7 +123,9 @@ struct PlainQueue: Hashable {
     /// Whether it cannot have been applied (case 18).
     func mayCancel(_ id: String) -> Bool {
         guard let modifier = self[id], !modifier.isDead else { return false }
-        let isPerhapsApplied = modifier.isPerhapsApplied && holds(.appliedIsNotCancelled)
+        // The others of a group are answered with its first.
+        let mayBeDone = modifier.isPerhapsApplied || modifier.standing == .answered
+        let isPerhapsApplied = mayBeDone && holds(.appliedIsNotCancelled)
         if let first = first(of: id), first.isUnderWay || first.isPerhapsApplied { return false }
         return !modifier.isUnderWay && !isPerhapsApplied
     }
@@ -161,7 +165,9 @@ struct PlainQueue: Hashable {
         switch modifier.standing {
         case .failed:
             modifiers.removeAll { $0.id == id }
-            if modifier.standing == .failed("refused") { modifier.isPerhapsApplied = false }
+            if [.failed("refused"), .failed("conflict")].contains(modifier.standing) {
+                modifier.isPerhapsApplied = false
+            }
             if holds(.retryStartsRound) { modifier.round += 1 }
             (modifier.attempts, modifier.sentOn) = (0, [:])
             modifier.notApplied = 0
@@ -184,6 +190,7 @@ struct PlainQueue: Hashable {
                 change(other.id) { $0.standing = .waiting }
             }
             doubt = Doubt()
+        case .conflict(let theirs): overrule(id, theirs: theirs)
         case .waiting, .inFlight, .checking, .accepted, .answered: return false
         }
         return true
@@ -215,14 +222,21 @@ struct PlainQueue: Hashable {
     // MARK: Sending
 
     /// Why a modifier must not be sent now; nil where it may (P-03, P-05, case 14).
-    func refusal(toSend id: String, key: String, at now: Duration) -> String? {
+    ///
+    /// With `isMet` it may be one that has met another device's edit.
+    func refusal(
+        toSend id: String,
+        key: String,
+        at now: Duration,
+        isMet: Bool = false
+    ) -> String? {
         guard let modifier = self[id] else { return "it is not in the queue" }
         switch modifier.standing {
         case .waiting:
             if let hold = modifier.holdUntil, hold > now { return "it is held" }
         case .unsent, .retryWait: break
         case .unknown: if modifier.waitsForPerson { return "a person decides" }
-        case .inFlight, .checking, .authWait, .accepted, .answered, .failed:
+        case .inFlight, .checking, .authWait, .conflict, .accepted, .answered, .failed:
             return "it is \(modifier.standing)"
         }
         guard modifier.key == key else { return "P-05: its key is \(modifier.key)" }
@@ -239,6 +253,9 @@ struct PlainQueue: Hashable {
         for parent in modifier.dependsOn
         where outcomes[parent] != "confirmed" && self[parent]?.standing != .answered {
             return "it depends on \(parent)"
+        }
+        if !isMet, isOvertakenByOthers(modifier) == true {
+            return "case 19: another device has changed what it changes"
         }
         guard let doubt else { return nil }
         if doubt.refusals >= 3 { return "the credential was refused three times" }
@@ -450,6 +467,7 @@ struct PlainQueue: Hashable {
             }
         }
         let modifier = self[modifier.id] ?? modifier
+        for change in modifier.visible { mixSeen(change.path) }
         let open = modifier.changes.filter { change in
             guard !rows.hasOwn(change.path) else { return false }
             guard change.effect.counts else { return true }

@@ -38,6 +38,8 @@ enum PlainRule: CaseIterable {
     case needlessIsCancelled
     /// A write that was perhaps applied is not cancelled (case 18).
     case appliedIsNotCancelled
+    /// A write is not sent over another device's edit of the same (case 19).
+    case othersAreCompared
     /// The retry of a dead letter starts a round with another key (case 21).
     case retryStartsRound
     /// An attempt without a clear answer is repeated (case 22).

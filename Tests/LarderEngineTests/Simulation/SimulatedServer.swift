@@ -4,8 +4,9 @@ struct SimulatedServer: Sendable {
         /// Nil: there is nothing.
         var value: PlainValue?
         var version = 0
+        var hasWeakTag = false
 
-        var etag: String { "\"\(version)\"" }
+        var etag: String { "\(hasWeakTag ? "W/" : "")\"\(version)\"" }
     }
 
     private(set) var resources: [String: Resource] = [:]
@@ -14,15 +15,21 @@ struct SimulatedServer: Sendable {
     /// What it answered 202 and has not done yet.
     private var promises: [(work: Work, key: String)] = []
     let honoursKeys: Bool
+    /// Whether its ETags are weak, so that no write can name one in an If-Match (RFC 9110 13.1.1).
+    let hasWeakTags: Bool
 
-    init(honoursKeys: Bool) {
-        self.honoursKeys = honoursKeys
+    init(honoursKeys: Bool, hasWeakTags: Bool = false) {
+        (self.honoursKeys, self.hasWeakTags) = (honoursKeys, hasWeakTags)
     }
 
     subscript(path: String) -> Resource { resources[path] ?? Resource() }
 
     mutating func write(_ path: String, _ value: PlainValue?) {
-        resources[path] = Resource(value: value, version: self[path].version + 1)
+        resources[path] = Resource(
+            value: value,
+            version: self[path].version + 1,
+            hasWeakTag: hasWeakTags
+        )
     }
 
     /// The change that a request asks the server for.

@@ -78,14 +78,20 @@ struct SimulationJudge {
                 }
         }
 
-        /// Index of the refused cancel of a write whose attempt reached no server.
-        fileprivate func refusedCancel(during departure: Departure) -> Int? {
+        /// Index of the refused cancel of a write whose attempt, or that of its group, reached no
+        /// server.
+        fileprivate func refusedCancel(
+            during departure: Departure,
+            from queue: PlainQueue,
+            _ now: Duration
+        ) -> Int? {
             guard departure.isTurnedAway, case .write(let sent, _, _) = departure.what else {
                 return nil
             }
             return inputs.firstIndex { input in
                 guard case .notCancelled(let id) = input.event else { return false }
-                return id == sent
+                let groups = id == sent ? [] : queue.groups(of: sent, at: now)
+                return id == sent || groups.contains { $0.contains { $0.id == id } }
             }
         }
 
@@ -187,7 +193,8 @@ struct SimulationJudge {
             for after in after.flatMap({ $0.settled(at: now) }) {
                 found.formUnion(outcomes(of: rest, in: after, now))
                 // The refusal of a cancel may have come while the attempt went on.
-                guard let refused = rest.refusedCancel(during: departure) else { continue }
+                guard let refused = rest.refusedCancel(during: departure, from: queue, now)
+                else { continue }
                 var others = rest
                 others.inputs.remove(at: refused)
                 found.formUnion(outcomes(of: others, in: after, now))
@@ -401,7 +408,9 @@ extension PlainModifier {
         case .inFlight: id
         case .checking(let left, isAsked: true, found: _): left.first.map { "check \($0)" }
         case .checking(_, isAsked: false, found: _): "\(id) that nobody checks"
-        case .waiting, .unsent, .retryWait, .unknown, .authWait, .accepted, .answered, .failed: nil
+        case .waiting, .unsent, .retryWait, .unknown, .authWait, .conflict, .accepted, .answered,
+            .failed:
+            nil
         }
     }
 }
