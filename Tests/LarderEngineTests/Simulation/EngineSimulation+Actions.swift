@@ -4,12 +4,15 @@ import LarderStore
 import LarderTestSupport
 import LarderWire
 
+import struct LarderAPI.CredentialCommand
+
 /// What clients, the origin, other devices and time do.
 extension EngineSimulation {
     /// Does one thing, and lets the daemon go on for a while, or until nothing is left to be done.
     func act() throws {
         drawUser()
         if joins, randomUnit(1, of: 3) { return try actOnJoined() }
+        if renewsCredentials, isRefused, randomUnit(1, of: 2) { return try renewCredential() }
         switch !ownInFront.isEmpty && randomUnit(1, of: 8) ? 89 : draw(0..<134) {
         case 0..<22: try accept()
         case 22..<54: answerSomething()
@@ -275,6 +278,27 @@ extension EngineSimulation {
         case .cancel: put(.removed(modifier.id, isDiscarded: false), call)
         case .discard: put(.removed(modifier.id, isDiscarded: true), call)
         }
+    }
+
+    /// Whether a credential was refused, and no answer to an earlier one is to come.
+    private var isRefused: Bool {
+        let queue = judge.queues.first
+        return queue?.unsettled.contains { $0.standing == .authWait } == true
+            && !origin.waiting.contains { $0.kind == .write }
+    }
+
+    /// The user gives another credential, which the origin may refuse, too.
+    func renewCredential() throws {
+        let scope = scopeKey
+        let name = settings.name
+        let call = daemon.call { engine in
+            await Self.problem { () async throws(Problem) in
+                let command = CredentialCommand(value: "Bearer new")
+                _ = try await engine.credentials.set(command, at: name, scope)
+            }
+        }
+        put(.credentialSet, call)
+        try settle()
     }
 
     private func setLane() {

@@ -61,6 +61,9 @@ extension EngineSimulation {
             try passUntilSent()
             try answerWrite(.refused(422), 422)
         case .othersAreCompared: try liveCompared()
+        case .newCredentialWakes:
+            try answerWrite(.authNeeded, 401)
+            try renewCredential()
         case .refusedCredentialWaits: try answerWrite(.authNeeded, 401)
         case .portalIsNoAnswer: try answerWrite(.captive, 511)
         case .answeredShows, .readEndsAnswered:

@@ -18,6 +18,7 @@ import LarderWire
 ///   their own, and each has pending writes that no other sees. Each has a judge. In every second of
 ///   these lives they are accounts of one user.
 /// * Writes that are compared with what other devices have written, in every fourth life (case 19).
+/// * Other credentials in place of refused ones, in every second life without shared answers.
 /// * Joined writes, in every third life: what waits for one target may be one request, or none.
 /// * Pins that come and go, of what is cached and of what is not, under fetches and writes.
 /// * Failing commits: that of `state.db` alone, or that of `cache.db` behind it, of which nobody is to
@@ -36,6 +37,8 @@ final class EngineSimulation {
     private let seed: UInt64
     /// Whether writes are compared with what other devices have written.
     let compares: Bool
+    /// Whether users give other credentials in place of refused ones.
+    let renewsCredentials: Bool
     /// Those of several users or, in every second life, of the accounts of one user.
     let scopes: [Scope]
     var random: SeededRandom
@@ -117,6 +120,7 @@ final class EngineSimulation {
     ) throws {
         (self.settings, self.seed, self.random) = (settings, seed, random)
         let isAlone = settings.normalize == nil && !settings.isShared
+        renewsCredentials = seed % 2 == 1 && !settings.isShared
         compares = seed % 2 == 0 && isAlone && settings.modifiers.coalesce == .none
         let accounts = try [.default, AccountName("work"), AccountName("home")]
         scopes = accounts.enumerated().map { number, account in

@@ -196,6 +196,14 @@ struct PlainQueue: Hashable {
         return true
     }
 
+    /// The user has given another credential.
+    mutating func renewCredential() {
+        let refused = modifiers.filter { $0.standing == .authWait }
+        guard doubt != nil || !refused.isEmpty, holds(.newCredentialWakes) else { return }
+        for modifier in refused { change(modifier.id) { $0.standing = .waiting } }
+        doubt = Doubt()
+    }
+
     mutating func pause(_ lane: String, _ isPaused: Bool) {
         if isPaused { paused.insert(lane) } else { paused.remove(lane) }
     }

@@ -46,6 +46,8 @@ enum PlainRule: CaseIterable {
     case unclearIsRepeated
     /// A refused repeat says nothing about the first attempt (case 22).
     case refusedRepeatIsUnknown
+    /// A new credential has what the last one kept waiting sent (case 23).
+    case newCredentialWakes
     /// A refused credential refuses no write (case 23).
     case refusedCredentialWaits
     /// A portal did not process the write (case 25).

@@ -10,6 +10,7 @@ struct SimulationInput {
         case notCancelled(String)
         case retried(String)
         case laneSet(String, isPaused: Bool)
+        case credentialSet
         case pinned(String)
         case unpinned(String)
         case answeredRead(String, PlainQueue.Base, PlainReading)
@@ -184,6 +185,7 @@ struct SimulationInput {
         case .notCancelled(let id): return queue.mayCancel(id) ? [] : [queue]
         case .retried(let id): guard after.retry(id) else { return [] }
         case .laneSet(let lane, let isPaused): after.pause(lane, isPaused)
+        case .credentialSet: after.renewCredential()
         case .pinned(let path):
             after.pin(path)
             let mayHide = queue.base(path) == .unknown && queue.rows.mayHide(path)
