@@ -297,8 +297,10 @@ struct SimulationJudge {
             refusals.append("\(id) was sent with the key \(key): \(refusal)")
             return []
         }
+        // A group that has left is sent again, whatever its target is by then.
+        let hasLeft = queue[id]?.mayHaveLeft == true
         let groups = queue.groups(of: id, at: now).filter { group in
-            !queue.isNeedless(group) && request?.makes(group) ?? (group.count == 1)
+            (hasLeft || !queue.isNeedless(group)) && request?.makes(group) ?? (group.count == 1)
         }
         if groups.isEmpty {
             let text = request.map { "\($0)" } ?? "a request of its own"
