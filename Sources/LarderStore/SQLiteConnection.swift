@@ -49,7 +49,7 @@ final class SQLiteConnection {
     }
 
     deinit {
-        for statement in lent.values { sqlite3_finalize(statement.handle) }
+        lent = [:]
         sqlite3_close_v2(handle)
     }
 
@@ -195,6 +195,8 @@ final class LentStatement {
     var isIdle = false
 
     init(_ handle: OpaquePointer) { self.handle = handle }
+
+    deinit { sqlite3_finalize(handle) }
 
     func takeBack() {
         sqlite3_reset(handle)
