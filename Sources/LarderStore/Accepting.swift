@@ -118,7 +118,7 @@ struct Accepting: WriterPart {
             let values = try self.seen(name, change.effect, number, look)
             if let values { seen.append((change.id, values)) }
         }
-        try state.seen.noteFirst(seen, by: number, scope)
+        try state.seen.note(seen, by: number)
     }
 
     /// Stores what a modifier sees of a target, unless that takes too long for a step.
@@ -128,8 +128,8 @@ struct Accepting: WriterPart {
         _ number: ModifierNumber,
         _ look: SeenValues.Reader?
     ) throws(StoreError) {
-        let seen = try seen(name, effect, number, look)
-        try state.seen.note(seen, of: name.id, by: number)
+        guard let seen = try seen(name, effect, number, look) else { return }
+        try state.seen.note([(name.id, seen)], by: number)
     }
 
     private func seen(

@@ -4,29 +4,15 @@ import LarderModel
 struct SeenRows {
     let state: StateWriter
 
-    /// Stores what a modifier sees of a target now.
+    /// Stores the values that a modifier sees of its targets now.
     func note(
-        _ seen: SeenValues?,
-        of id: EntryID,
+        _ seen: [(id: EntryID, values: SeenValues)],
         by number: ModifierNumber
     ) throws(StoreError) {
-        guard let seen, let row = try state.modifiers.row(number) else { return }
-        try counting(row) { () throws(StoreError) in try write(seen, of: id, by: number) }
-    }
-
-    /// Stores what a new modifier sees of its targets.
-    func noteFirst(
-        _ seen: [(id: EntryID, values: SeenValues)],
-        by number: ModifierNumber,
-        _ scope: ScopeKey
-    ) throws(StoreError) {
-        guard !seen.isEmpty else { return }
-        let before = try seenSize(number)
-        for one in seen { try write(one.values, of: one.id, by: number) }
-        let bytes = try seenSize(number) - before
-        guard bytes != 0 else { return }
-        try state.queue[.grow].run((":number", number.value), (":bytes", bytes))
-        if let uid = scope.scope.uid { state.memory.queue[uid].bytes += bytes }
+        guard !seen.isEmpty, let row = try state.modifiers.row(number) else { return }
+        try counting(row) { () throws(StoreError) in
+            for one in seen { try write(one.values, of: one.id, by: number) }
+        }
     }
 
     private func write(

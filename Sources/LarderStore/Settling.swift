@@ -231,7 +231,7 @@ struct Settling: WriterPart {
         }
         for (number, change) in waiting {
             guard let seen = settlement.reseeing(change, before, after) else { continue }
-            try state.seen.note(seen, of: name.id, by: number)
+            try state.seen.note([(name.id, seen)], by: number)
         }
         try noteChange(of: name, from: before, to: after)
     }
