@@ -395,7 +395,7 @@ extension EngineSimulation {
 }
 
 extension ModifierRules.ConflictRule {
-    /// What follows before a round.
+    /// The rule's decision before a round.
     fileprivate var plain: PlainModifier.OnConflict {
         switch self {
         case .rebase, .manual: .person

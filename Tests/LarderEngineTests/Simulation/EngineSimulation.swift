@@ -39,7 +39,7 @@ final class EngineSimulation {
     let compares: Bool
     /// Whether users give other credentials in place of refused ones.
     let renewsCredentials: Bool
-    /// Those of several users or, in every second life, of the accounts of one user.
+    /// The scopes of several users or, in every second life, of the accounts of one user.
     let scopes: [Scope]
     var random: SeededRandom
     /// Nil between two lives.

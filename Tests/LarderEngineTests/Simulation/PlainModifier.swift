@@ -26,7 +26,7 @@ struct PlainModifier: Hashable, CustomStringConvertible {
         case failed(String)
     }
 
-    /// What follows if another device has changed the same.
+    /// The decision about a write if another device has changed the same members.
     enum OnConflict {
         case person
         case server
@@ -77,7 +77,7 @@ struct PlainModifier: Hashable, CustomStringConvertible {
     var joinedIsRepeatable: Bool?
     /// What its targets' bases were when it was sent: by value, as one that is given back is the same.
     var sentOn: [String: PlainQueue.Base] = [:]
-    /// What it has seen of those of its targets of which something was known.
+    /// The bases that the write has seen of its targets, without unknown ones.
     var seen: [String: PlainQueue.Seen] = [:]
     /// What its targets showed before it; empty while a revert restores no snapshot.
     var snapshot: [String: PlainQueue.Base] = [:]

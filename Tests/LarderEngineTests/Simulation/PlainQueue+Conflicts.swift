@@ -3,7 +3,7 @@
 /// A write is compared before each attempt of a round that cannot have been applied. The origin gives
 /// no strong ETag, so that nothing but the comparison finds such an edit.
 extension PlainQueue {
-    /// What a write has seen of a target.
+    /// The base of a target when a write was accepted.
     struct Seen: Hashable {
         let base: Base
         /// Whether own writes were beneath it, or have changed base since: the model does not say then
