@@ -19,6 +19,8 @@ package struct OriginTable: Sendable {
     private let byName: [OriginName: KnownOrigin]
     /// The rules of the origins whose answers are normalized.
     package let entityRules: [OriginName: EntityRules]
+    /// Whether any origin has rules for documents.
+    private let hasDocuments: Bool
 
     package enum Decision: Equatable, Sendable {
         case known(OriginSettings)
@@ -43,6 +45,8 @@ package struct OriginTable: Sendable {
         sharedAddresses = Set(shared.map(\.settings.baseURL.originText))
         byName = Dictionary(known.map { ($0.name, $0) }) { first, _ in first }
         entityRules = byName.compactMapValues { $0.settings.normalize.map(EntityRules.init) }
+        hasDocuments =
+            !entityRules.isEmpty || known.contains { !$0.settings.modifiers.empty.isEmpty }
     }
 
     package var origins: [OriginSettings] { known.map(\.settings) }
@@ -98,6 +102,7 @@ package struct OriginTable: Sendable {
     /// A variant is its URL's document.
     package func document(_ id: EntryID, for uid: UInt32?) -> DocumentRules? {
         if let name = id.entity { return entityRules[name.origin].map { .init(ofEntity: $0) } }
+        guard hasDocuments else { return nil }
         let text = String(Substring(id.text.utf8.prefix { $0 != UInt8(ascii: " ") }))
         guard text.hasScheme, let url = try? WebURL(text),
             let origin = decide(url, for: uid).settings, let path = origin.path(of: url)
