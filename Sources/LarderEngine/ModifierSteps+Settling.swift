@@ -137,7 +137,7 @@ extension ModifierSteps {
         settlement.isShown = isShownByRead(number)
         settlement.isReadAgain = outcome != .cancelled && !settlement.isShown
         settlement.isDeletion = whole.modifier.method == "DELETE"
-        settlement.changed = { Set(whole.effects?.keys.map { $0 } ?? []) }
+        settlement.changed = { whole.changedTargets }
         let last = settlement.answer ?? whole.answer
         settlement.toldAnswer = last.map { $0.told(at: context.clock.now()) } ?? []
         if case .failed(let reason) = outcome {

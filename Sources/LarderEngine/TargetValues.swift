@@ -250,6 +250,14 @@ extension WholeModifier {
         return effects
     }
 
+    /// Targets on which there is an effect, also those that only an effect on another one names.
+    var changedTargets: Set<EntryID> {
+        let changed = changes.filter { change in
+            (try? Effect(parsing: change.effect)).map { $0 != .none } ?? false
+        }
+        return Set(changed.map(\.id))
+    }
+
     /// The effect on one target; nil if it cannot be read.
     func effect(on id: EntryID) -> Effect? {
         changes.last { $0.id == id }.flatMap { try? Effect(parsing: $0.effect) }

@@ -179,6 +179,22 @@ struct ListObjectTests {
         #expect(try await text(url) == rows)
     }
 
+    @Test("A confirmed create settles a write of its object that was answered 202 (cases 7, 28)")
+    func beneathCreate() async throws {
+        let url = try await list()
+        fixture.upstream.answerOthers { .reply(status: $0.method == "GET" ? 403 : 204) }
+        fixture.upstream.answer(try fixture.url("/todos/1"), with: .reply(status: 202))
+        let merge = #"{"type":"merge","value":{"title":"rye"}}"#
+        let edit = try await edit("Todo:1", merge, id: "edit", hold: false)
+        let spelt = #"{"type":"Todo","id":1,"title":"spelt"}"#
+        let id = try await add(spelt, to: url, hold: false)
+        #expect(try await fixture.settled(id).state == .confirmed)
+        let report = try await fixture.engine.modifiers.modifier(edit, fixture.scope)
+        #expect(report.state == .confirmed)
+        let row = #"{"type":"Todo","id":1,"title":"spelt","done":false}"#
+        #expect(try await text(url) == Self.items(row))
+    }
+
     @Test("A watcher of the list hears of an edit of an added object (case 28)")
     func told() async throws {
         let url = try await list()
