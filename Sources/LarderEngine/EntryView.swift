@@ -268,10 +268,11 @@ struct EntryReader {
                 isNormalized: true
             )
         case .normalized(.shown(let shown), let came)?:
+            let own = came.isComplete ? overlay : overlay.adding(.ofPart)
             return EntryView(
                 content: .made(shown.entry, shown.answer.bytes),
-                overlay: overlay.adding(Overlay(shown.pending, missing: shown.answer)),
-                source: .cache,
+                overlay: own.adding(Overlay(shown.pending, missing: shown.answer)),
+                source: came.isComplete ? .cache : .modifier,
                 place: place,
                 // A 304 would confirm the bytes that arrived, not the bytes that are shown.
                 known: shown.entry.body.digest == came.body.digest ? came : nil,

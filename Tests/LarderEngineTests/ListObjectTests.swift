@@ -179,6 +179,18 @@ struct ListObjectTests {
         #expect(try await text(url) == rows)
     }
 
+    @Test("A list that only confirmed writes have said is not complete (case 1)")
+    func partOfList() async throws {
+        let url = try await list(cached: false)
+        fixture.upstream.answerOthers { .reply(status: $0.method == "GET" ? 403 : 204) }
+        let id = try await add(to: url, hold: false)
+        #expect(try await fixture.settled(id).state == .confirmed)
+        let shown = try await fixture.cached(url).lastShown
+        #expect(shown?.text == Self.items(Self.added))
+        #expect(shown?.complete == false)
+        #expect(shown?.source == .modifier)
+    }
+
     @Test("A confirmed create settles a write of its object that was answered 202 (cases 7, 28)")
     func beneathCreate() async throws {
         let url = try await list()
