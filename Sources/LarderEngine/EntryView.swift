@@ -178,7 +178,7 @@ struct EntryReader {
                 if let target = try reader.targets.target(scope, id) {
                     return try view(of: id, target.changes, on: base(of: target), row)
                 }
-                overlay.failed = try reader.targets.failures(scope, id)
+                try overlay.addFailures(of: id, scope, reader)
             }
             var found = try self.row(id, in: scope, overlay, row)
             if found == nil,

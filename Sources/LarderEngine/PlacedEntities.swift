@@ -68,6 +68,7 @@ struct PlacedEntities {
                 Overlay(
                     pending: view.overlay.pending,
                     failed: view.overlay.failed,
+                    failedIDs: view.overlay.failedIDs,
                     isComplete: isComplete,
                     marks: view.overlay.marks
                 )

@@ -25,11 +25,12 @@ struct ShownEntry: Sendable {
             let view = try placed.view(of: id, on: known, changes, steps: &steps)
             return (view, view.isCut)
         }
-        let own = Overlay(
+        var own = Overlay(
             pending: changes.filter { !$0.isAnswered }.compactMap { try? ModifierID($0.modifier) },
-            failed: try reader.targets.failures(scope, id),
+            failed: 0,
             isComplete: view.isComplete
         )
+        try own.addFailures(of: id, scope, reader)
         overlay = own.adding(placed.overlay)
         let base = known.entry
         isMade = view.isMade(on: known)
@@ -141,6 +142,8 @@ package struct Overlay: Equatable, Sendable {
     /// The modifiers that are not settled and touch it, in their order.
     package let pending: [ModifierID]
     package internal(set) var failed: Int
+    /// The ids of the first dead letters on each target, so that each counts once.
+    var failedIDs: Set<String> = []
     package let isComplete: Bool
     /// JSON pointers (RFC 6901) to what is missing of a normalized answer.
     package internal(set) var missing: [String] = []
@@ -149,12 +152,24 @@ package struct Overlay: Equatable, Sendable {
     package internal(set) var rows: [MarkedRow] = []
     package internal(set) var failedRows: [LostRow] = []
 
+    /// Counts the dead letters that changed an id itself.
+    mutating func addFailures(
+        of id: EntryID,
+        _ scope: ScopeKey,
+        _ reader: StoreReader
+    ) throws(StoreError) {
+        failed = try reader.targets.failures(scope, id)
+        guard failed > 0 else { return }
+        failedIDs = Set(try reader.targets.lostEffects(scope, id).map(\.modifier))
+    }
+
     /// This overlay of modifiers, combined with that of a normalized answer.
     package func adding(_ answer: Overlay) -> Overlay {
         let known = Set(pending)
         return Overlay(
             pending: pending + answer.pending.filter { !known.contains($0) },
-            failed: failed + answer.failed,
+            failed: failed + answer.failed - failedIDs.intersection(answer.failedIDs).count,
+            failedIDs: failedIDs.union(answer.failedIDs),
             isComplete: isComplete && answer.isComplete,
             missing: missing + answer.missing,
             marks: marks.merging(answer.marks) { own, _ in own }
@@ -170,6 +185,7 @@ extension Overlay {
         self.init(
             pending: changes.compactMap { try? ModifierID($0.value) },
             failed: pending.failed,
+            failedIDs: pending.failedModifiers,
             isComplete: answer?.isComplete != false && pending.isComplete,
             missing: answer?.missing.map(\.text) ?? [],
             marks: pending.marks

@@ -16,6 +16,8 @@ package struct PendingChanges: Equatable, Sendable {
     package internal(set) var failed = 0
     /// The ids of the first of the failed ones, of one entity.
     var failedIDs: [String] = []
+    /// The same of all entities: one write may have failed on several.
+    package internal(set) var failedModifiers: Set<String> = []
     /// Modifiers that wait or have failed on each entity of an answer, where there are some.
     package internal(set) var marks: [EntityKey: EntityMarks] = [:]
     /// Whether the whole entry is shown, and not only the effects of modifiers.
@@ -25,7 +27,8 @@ package struct PendingChanges: Equatable, Sendable {
 
     package mutating func add(_ other: PendingChanges) {
         modifiers.merge(other.modifiers) { own, _ in own }
-        failed += other.failed
+        failed += other.failed - failedModifiers.intersection(other.failedModifiers).count
+        failedModifiers.formUnion(other.failedModifiers)
         isComplete = isComplete && other.isComplete
     }
 
@@ -169,6 +172,7 @@ package struct AnswerReader {
             if failed > 0 {
                 let lost = try reader.targets.lostEffects(own, id)
                 known?.pending.failedIDs = lost.map(\.modifier)
+                known?.pending.failedModifiers = Set(lost.map(\.modifier))
             }
         }
         return known

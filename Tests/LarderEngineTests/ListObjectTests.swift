@@ -179,6 +179,18 @@ struct ListObjectTests {
         #expect(try await text(url) == rows)
     }
 
+    @Test("A dead letter counts once in a list, however many of its targets are in it")
+    func failedOnce() async throws {
+        let url = try await list()
+        fixture.upstream.answer(url, with: .reply(status: 422))
+        let bread = #"{"type":"Todo","id":1,"title":"rye"}"#
+        let id = try await add(bread, to: url, hold: false)
+        #expect(try await fixture.settled(id).state == .failed)
+        #expect(try await fixture.cached(url).lastShown?.failed == 1)
+        try await add(bread, to: url, id: "again")
+        #expect(try await fixture.cached(url).lastShown?.failed == 1)
+    }
+
     @Test("A list that only confirmed writes have said is not complete (case 1)")
     func partOfList() async throws {
         let url = try await list(cached: false)
