@@ -13,6 +13,7 @@ extension EngineSimulation {
         drawUser()
         if joins, randomUnit(1, of: 3) { return try actOnJoined() }
         if renewsCredentials, isRefused, randomUnit(1, of: 2) { return try renewCredential() }
+        if hasList { return try actOnList() }
         switch !ownInFront.isEmpty && randomUnit(1, of: 8) ? 89 : draw(0..<134) {
         case 0..<22: try accept()
         case 22..<54: answerSomething()
@@ -67,7 +68,7 @@ extension EngineSimulation {
 
     // MARK: Clients
 
-    private func accept() throws {
+    func accept() throws {
         var new: [(ModifierCommand, PlainModifier)] = []
         for _ in 0..<(randomUnit(1, of: 5) ? draw(2..<4) : 1) {
             let (command, modifier) = try modifier("m\(plain.count + 1)")
@@ -152,6 +153,12 @@ extension EngineSimulation {
             command.onConflict = pick([.rebase, .manual, .server, .client])
         }
         var lanes = Set(try paths.map { "id:\(try Self.id($0).text)" })
+        try drawTerms(&command, &lanes)
+        return (command, modifier(id, command, changes, lanes: lanes))
+    }
+
+    /// When a write is sent, and how often.
+    func drawTerms(_ command: inout ModifierCommand, _ lanes: inout Set<String>) throws {
         if randomUnit(1, of: 5) {
             let name = randomUnit(1, of: 2) ? "x" : "y"
             command.lane = try LaneName(name)
@@ -164,7 +171,6 @@ extension EngineSimulation {
         if randomUnit(1, of: 6) { command.expires = .seconds(draw(5..<90)) }
         if randomUnit(1, of: 6) { command.attemptsMax = draw(1..<4) }
         if randomUnit(1, of: 6) { command.afterUnknown = pick([.auto, .resend, .hold]) }
-        return (command, modifier(id, command, changes, lanes: lanes))
     }
 
     func modifier(
@@ -301,7 +307,7 @@ extension EngineSimulation {
         try settle()
     }
 
-    private func setLane() {
+    func setLane() {
         let names = ["name:x", "name:y", "id:https://api.example.com/a"]
         guard let name = pick(names) else { return }
         setLane(name, isPaused: randomUnit(1, of: 2))
@@ -371,7 +377,7 @@ extension EngineSimulation {
 
     // MARK: Others
 
-    private func writeElsewhere() {
+    func writeElsewhere() {
         if randomUnit(1, of: 3), origin.server.keepPromise() { return note("a promise is kept") }
         guard let path = pick(Self.paths) else { return }
         let new = randomUnit(1, of: 5) ? nil : value()
@@ -385,7 +391,7 @@ extension EngineSimulation {
     }
 
     /// Time passes.
-    private func pass() throws {
+    func pass() throws {
         try settle()
         let time = randomUnit(1, of: 2) ? untilDue : .milliseconds(draw(1..<40_000))
         note("\(time) pass")

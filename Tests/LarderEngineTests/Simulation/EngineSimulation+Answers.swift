@@ -8,7 +8,11 @@ import LarderWire
 /// What the origin says.
 extension EngineSimulation {
     func answerSomething() {
-        guard let request = pick(answerable) else { return }
+        guard var request = pick(answerable) else { return }
+        if hasList, request.kind == .read {
+            // One of an entity and one of the list in another order are not modelled.
+            request = answerable.first { $0.kind == .read } ?? request
+        }
         switch request.kind {
         case .read: answerRead(request)
         case .check: answerCheck(request)
@@ -20,6 +24,7 @@ extension EngineSimulation {
     /// The origin does what it is asked for.
     func answerWell(_ request: SimulatedOrigin.Request) {
         switch request.kind {
+        case .read where isOfList(request): tellList(request, origin.server)
         case .read: tell(request, origin.server[request.path], isPrivate: mayBePrivate())
         case .check: tellCheck(request, origin.server[request.path])
         case .probe: reply(request, 404)
@@ -44,6 +49,7 @@ extension EngineSimulation {
             // What it was when the request set out, or what it is now.
             let isStale = randomUnit(1, of: 2)
             let server = isStale ? request.departed : origin.server
+            if isOfList(request) { return tellList(request, server) }
             tell(request, server[request.path], isPrivate: mayBePrivate())
         }
     }
@@ -143,7 +149,8 @@ extension EngineSimulation {
         user = modifier.user
         let mayCheck = mayCheck()
         let isRepeat = judge.queues.allSatisfy { $0[modifier.id]?.mayBeApplied == true }
-        if isRepeat, randomUnit(1, of: 2), mayCheck {
+        let isListed = modifier.changes.contains { $0.path == PlainQueue.list }
+        if isRepeat, !isListed, randomUnit(1, of: 2), mayCheck {
             checker = user
             put(.attemptEnded(modifier.id, .preconditionFailed))
             return reply(request, 412)
@@ -202,7 +209,8 @@ extension EngineSimulation {
             put(.attemptEnded(modifier.id, .confirmed(nil)))
             return reply(request, randomUnit(1, of: 2) ? 404 : 410)
         }
-        let path = (pick(modifier.changes) ?? modifier.changes[0]).path
+        let targets = modifier.changes.filter { $0.path != PlainQueue.list }
+        let path = (pick(targets) ?? targets[0]).path
         guard !isDelete, randomUnit(1, of: 2), let value = origin.server[path].value else {
             put(.attemptEnded(modifier.id, .confirmed(nil)))
             let isTold = settings.modifiers.answer == .auto && randomUnit(1, of: 2)
@@ -301,8 +309,8 @@ extension EngineSimulation {
     private func readAll(_ index: Int) throws {
         user = index
         hasUnknownSender = false
-        for path in Self.paths { fetch(path, .networkOnly) }
-        let begun = fetches.suffix(Self.paths.count)
+        for path in paths { fetch(path, .networkOnly) }
+        let begun = fetches.suffix(paths.count)
         try settle()
         for _ in 0..<300 where begun.contains(where: { $0.answer == nil }) {
             // A fetch may have joined a flight that pauses before its next request.
@@ -317,12 +325,15 @@ extension EngineSimulation {
             answerWell(request)
             try settle()
         }
+        if hasList { try requireList(index) }
         for path in Self.paths {
             let expected: PlainQueue.Base =
                 origin.server[path].value.map { .value($0) } ?? .deleted
             let base = judges[index].queues.first?.base(path)
+            // No answer shows what has left the list.
+            let isSwept = hasList && expected == .deleted && base == .unknown
             try require(
-                base == expected || hasUnknownSender,
+                base == expected || isSwept || hasUnknownSender,
                 "\(path) is \(String(describing: base)) in the end"
             )
         }

@@ -47,10 +47,11 @@ extension EngineSimulation {
     /// Reads of every URL after each commit would take a third of the time of a life.
     func checkKept() throws {
         guard harmedGeneration == nil, !isCacheBroken, !plan.isArmed else { return }
-        user = keptTurn / Self.paths.count % judges.count
-        let path = Self.paths[keptTurn % Self.paths.count]
+        let paths = paths
+        user = keptTurn / paths.count % judges.count
+        let path = paths[keptTurn % paths.count]
         let key = "\(user)\(path)"
-        let mayKeep = keptTurn / (Self.paths.count * judges.count) % Self.keptRounds == 0
+        let mayKeep = keptTurn / (paths.count * judges.count) % Self.keptRounds == 0
         keptTurn += 1
         guard mayKeep || kept.keys.contains(key) else { return }
         let (engine, reader) = (daemon.engine, daemon.loop.reader)

@@ -18,7 +18,7 @@ extension EngineSimulation {
     /// Everything that can be seen from outside, as clients see it.
     func sight() throws -> SimulationJudge.Sight {
         var sight = SimulationJudge.Sight()
-        for path in Self.paths {
+        for path in paths {
             // What the store finds wrong meanwhile it does something about before anything else.
             let shown = daemon.store.alone {
                 Result(catching: { (try self.shown(path), try self.shownByKey(path)) })
@@ -99,6 +99,7 @@ extension EngineSimulation {
         let now = clock.now()
         defer { reader.endTransaction() }
         let base = try base(id, reader, now)
+        let isList = path == PlainQueue.list
         let read = try daemon.engine.view(of: id, for: scopeKey, reader, now: now) { row, _ in
             row.entry()?.revision ?? Revision(0)
         }
@@ -107,17 +108,17 @@ extension EngineSimulation {
         switch found.content {
         case .row(let revision):
             try checkRevision(path, revision, base.view)
-            return PlainQueue.Shown(base, base.view, overlay)
+            return PlainQueue.Shown(base, base.view, overlay, isList: isList)
         case .deleted(let entry):
             try checkRevision(path, entry.revision, .deleted)
-            return PlainQueue.Shown(base, .deleted, overlay)
+            return PlainQueue.Shown(base, .deleted, overlay, isList: isList)
         case .made(let entry, let bytes):
             guard let value = PlainValue(parsing: bytes) else {
                 throw SimulationJudge.Complaint(text: "\(path) shows \(bytes.count) odd bytes")
             }
             let view = PlainView.value(value, isComplete: overlay.isComplete)
             try checkRevision(path, entry.revision, view)
-            return PlainQueue.Shown(base, view, overlay)
+            return PlainQueue.Shown(base, view, overlay, isList: isList)
         }
     }
 
@@ -174,25 +175,20 @@ extension EngineSimulation {
     }
 }
 
-extension PlainQueue.Base {
-    fileprivate init(_ view: PlainView) {
-        switch view {
-        case .unknown: self = .unknown
-        case .deleted: self = .deleted
-        case .value(let value, let isComplete): self = isComplete ? .value(value) : .part(value)
-        }
-    }
-
-    fileprivate var view: PlainView { PlainQueue.view(self) }
-}
-
 extension PlainQueue.Shown {
-    fileprivate init(_ base: PlainQueue.Base, _ view: PlainView, _ overlay: Overlay?) {
+    fileprivate init(
+        _ base: PlainQueue.Base,
+        _ view: PlainView,
+        _ overlay: Overlay?,
+        isList: Bool = false
+    ) {
         let isMiss = view == .unknown
+        let pending = overlay?.pending.map(\.text) ?? []
         self.init(
             base: base,
             view: view,
-            pending: isMiss ? nil : overlay?.pending.map(\.text) ?? [],
+            // Those of a list and those of its entities come from two places.
+            pending: isMiss ? nil : isList ? pending.sorted() : pending,
             failed: isMiss ? 0 : overlay?.failed ?? 0
         )
     }

@@ -12,6 +12,7 @@ import LarderWire
 ///
 /// * Entities, in every fourth life: what each URL answers is one, read and targeted by its key and by
 ///   that URL.
+/// * Lists, in every sixth life: the objects of a document are entities, too.
 /// * Loss of `cache.db`: with a crash or an orderly end, or while it is in use: deleted, cut, overwritten,
 ///   or found damaged by any operation.
 /// * Shared answers, in every fourth life: two or three users see the same rows, beside `private` ones of
@@ -35,6 +36,8 @@ final class EngineSimulation {
     let settings: OriginSettings
     let plan = DiskPlan()
     private let seed: UInt64
+    /// Whether there is a list of the entities.
+    let hasList: Bool
     /// Whether writes are compared with what other devices have written.
     let compares: Bool
     /// Whether users give other credentials in place of refused ones.
@@ -100,15 +103,18 @@ final class EngineSimulation {
             settings.modifiers.answer = .representation
         }
         if Int.random(in: 0..<4, using: &random) == 0 {
-            let types = [TypeRule(type: "Doc", url: "/{id}")]
-            settings.normalize = NormalizeRules(byType: .standard, types: types)
+            settings.normalize = NormalizeRules(byType: .standard, types: Self.docs)
         }
+        if Self.hasList(seed) { Self.addList(to: &settings, seed) }
         settings.modifiers.coalesce = Self.joining(seed)
         let isShared = settings.normalize == nil && Int.random(in: 0..<3, using: &random) == 0
         if isShared { settings.isShared = true }
         let users = isShared ? Int.random(in: 2..<4, using: &random) : 1
         try self.init(settings, users: users, seed: seed, random, without: rule)
         for path in Self.paths where randomUnit(3, of: 4) { origin.server.write(path, value()) }
+        for path in Self.paths where hasList && randomUnit(3, of: 4) {
+            origin.server.list(String(path.dropFirst()), true)
+        }
     }
 
     init(
@@ -120,6 +126,7 @@ final class EngineSimulation {
     ) throws {
         (self.settings, self.seed, self.random) = (settings, seed, random)
         let isAlone = settings.normalize == nil && !settings.isShared
+        hasList = settings.normalize != nil && Self.hasList(seed)
         renewsCredentials = seed % 2 == 1 && !settings.isShared
         compares = seed % 2 == 0 && isAlone && settings.modifiers.coalesce == .none
         let accounts = try [.default, AccountName("work"), AccountName("home")]
@@ -134,6 +141,7 @@ final class EngineSimulation {
         let queue = PlainQueue(
             acceptedLimit: settings.modifiers.acceptedLimit,
             hasEntities: settings.normalize != nil,
+            hasList: hasList,
             isShared: settings.isShared,
             isHonoured: honours,
             joins: settings.modifiers.coalesce.joins,
@@ -150,6 +158,8 @@ final class EngineSimulation {
         )
     }
 
+    static let docs = [TypeRule(type: "Doc", url: "/{id}")]
+
     static func settings() throws -> OriginSettings {
         var settings = OriginSettings(
             name: try OriginName("example"),
@@ -162,7 +172,7 @@ final class EngineSimulation {
 
     func run(steps: Int) throws {
         try settle()
-        for path in Self.paths where randomUnit(2, of: 3) { fetch(path, .networkOnly) }
+        for path in paths where randomUnit(2, of: 3) { fetch(path, .networkOnly) }
         try settle()
         for request in origin.waiting {
             answerWell(request)
@@ -197,7 +207,12 @@ final class EngineSimulation {
     var hasEntities: Bool { settings.normalize != nil }
 
     /// Which entity's own URL it is; nil for none.
-    func entity(_ path: String) -> String? { hasEntities ? String(path.dropFirst()) : nil }
+    func entity(_ path: String) -> String? {
+        hasEntities && path != PlainQueue.list ? String(path.dropFirst()) : nil
+    }
+
+    /// All that is looked at.
+    var paths: [String] { Self.paths + (hasList ? [PlainQueue.list] : []) }
 
     func note(_ text: String) { log.append(text) }
 
@@ -303,6 +318,7 @@ final class EngineSimulation {
         var sights: [SimulationJudge.Sight] = []
         for index in judges.indices {
             user = index
+            judges[index].paths = paths
             sights.append(try sight())
         }
         window.inputs = window.inputs.compactMap(known)

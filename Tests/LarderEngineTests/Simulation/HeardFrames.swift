@@ -27,7 +27,8 @@ struct HeardFrame: Hashable, CustomStringConvertible {
                 let value = PlainValue(parsing: bytes)
             else { return nil }
             view = .value(value, isComplete: snapshot.complete)
-            pending = snapshot.pendingIDs
+            let ids = snapshot.pendingIDs
+            pending = path == PlainQueue.list ? ids.sorted() : ids
             failed = snapshot.failed
         case .deleted:
             view = .deleted

@@ -23,3 +23,15 @@ extension PlainQueue {
         }
     }
 }
+
+extension PlainQueue.Base {
+    init(_ view: PlainView) {
+        switch view {
+        case .unknown: self = .unknown
+        case .deleted: self = .deleted
+        case .value(let value, let isComplete): self = isComplete ? .value(value) : .part(value)
+        }
+    }
+
+    var view: PlainView { PlainQueue.view(self) }
+}

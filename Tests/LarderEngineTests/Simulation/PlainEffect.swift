@@ -21,6 +21,10 @@ enum PlainEffect: Hashable {
     /// Adds to the end of a list, whatever is in it.
     case append(String, Int)
     case listAdd(String, [Int])
+    /// Adds an object that is an entity to the list. With a form, an unknown list counts as empty.
+    case addObject(id: String, PlainValue, hasForm: Bool)
+    /// Lays the members of such an object over its entity.
+    case place(PlainValue)
     case delete
     case none
 
@@ -28,7 +32,7 @@ enum PlainEffect: Hashable {
     var counts: Bool {
         switch self {
         case .add, .patch, .append: true
-        case .put, .merge, .set, .listAdd, .delete, .none: false
+        case .put, .merge, .set, .listAdd, .addObject, .place, .delete, .none: false
         }
     }
 
@@ -40,8 +44,10 @@ enum PlainEffect: Hashable {
         case (.delete, .unknown): return nil
         case (.delete, _): return .deleted
         case (_, .deleted): return nil
-        case (.merge, .unknown), (.set, .unknown):
+        case (.merge, .unknown), (.set, .unknown), (.place, .unknown):
             return applied(to: PlainValue(), isComplete: false)
+        case (.addObject(_, _, hasForm: true), .unknown):
+            return applied(to: PlainValue(["items": .ids([])]), isComplete: false)
         case (_, .unknown): return nil
         case (_, .value(let value, let isComplete)):
             return applied(to: value, isComplete: isComplete)
@@ -66,13 +72,17 @@ enum PlainEffect: Hashable {
             var list: [Int]
             switch value.members[name] {
             case .list(let old): list = old
-            case .number: return nil
+            case .number, .ids, .rows: return nil
             case nil where isComplete: list = []
             // Nobody knows what else is in it.
             case nil: return nil
             }
             for number in numbers where !list.contains(number) { list.append(number) }
             value.members[name] = .list(list)
+        case .addObject(let id, _, _):
+            guard case .ids(let ids)? = value.members["items"] else { return nil }
+            value.members["items"] = .ids(ids.contains(id) ? ids : ids + [id])
+        case .place(let object): value.members.merge(object.members) { $1 }
         case .put, .delete, .none: break
         }
         return .value(value, isComplete: isComplete)
@@ -103,8 +113,11 @@ enum PlainEffect: Hashable {
                     values: numbers.map { .number(JSONNumber(Int64($0))) }
                 )
             ])
+        case .addObject(let id, let object, _):
+            .listAdd([JSONListChange(Self.pointer("items"), values: [object.json(of: id)])])
+        // The list's effect says it.
+        case .place, .none: .none
         case .delete: .delete
-        case .none: .none
         }
     }
 

@@ -154,14 +154,19 @@ struct PlainModifier: Hashable, CustomStringConvertible {
         changes.filter { $0.path == path }.map(\.effect)
     }
 
+    /// Those of its visible changes that the program names, so that a read shows them.
+    private var named: [Change] {
+        visible.filter { if case .place = $0.effect { false } else { true } }
+    }
+
     /// Those of its changes that show.
     var visible: [Change] { changes.filter { $0.effect != .none } }
 
     /// Whether it does something, and all of it is so in its targets as they are, where others that
     /// came later have done their part too.
     func isShown(before later: [PlainModifier] = [], in base: (String) -> PlainView) -> Bool {
-        !visible.isEmpty
-            && visible.allSatisfy { change in
+        !named.isEmpty
+            && named.allSatisfy { change in
                 let effects = [change.effect] + later.flatMap { $0.changes(change.path) }
                 var view: PlainView? = base(change.path)
                 for effect in effects { view = view.flatMap { effect.applied(to: $0) } }

@@ -103,7 +103,7 @@ extension PlainEffect {
         case .put, .delete: .all
         case .merge(let name, _), .set(let name, _), .patch(let name, _, _), .append(let name, _):
             .member(name)
-        case .add, .listAdd, .none: nil
+        case .add, .listAdd, .addObject, .place, .none: nil
         }
     }
 

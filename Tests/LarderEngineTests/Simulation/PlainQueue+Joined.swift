@@ -191,7 +191,7 @@ extension PlainModifier {
         guard changes.count == 1, isCreate || method != "POST" else { return false }
         switch changes[0].effect {
         case .put, .merge, .append: return true
-        case .set, .add, .patch, .listAdd, .delete, .none: return false
+        case .set, .add, .patch, .listAdd, .addObject, .place, .delete, .none: return false
         }
     }
 
@@ -200,7 +200,7 @@ extension PlainModifier {
         guard changes.count == 1, method != "POST" else { return false }
         switch changes[0].effect {
         case .put, .merge, .append, .delete: return true
-        case .set, .add, .patch, .listAdd, .none: return false
+        case .set, .add, .patch, .listAdd, .addObject, .place, .none: return false
         }
     }
 

@@ -41,6 +41,8 @@ struct PlainQueue: Hashable {
     let hasEntities: Bool
     /// Which writes are joined.
     let joins: Joins
+    /// Whether there is a list of entities.
+    let hasList: Bool
     /// What answers are there of entities' own URLs.
     var answers: [String: Answer] = [:]
     /// The rule that is taken out, so that the judge fails.
@@ -60,6 +62,7 @@ struct PlainQueue: Hashable {
     init(
         acceptedLimit: Duration,
         hasEntities: Bool,
+        hasList: Bool = false,
         isShared: Bool,
         isHonoured: Bool,
         joins: Joins = .none,
@@ -70,7 +73,7 @@ struct PlainQueue: Hashable {
         self.isHonoured = isHonoured
         self.joins = joins
         self.acceptedLimit = acceptedLimit
-        self.hasEntities = hasEntities
+        (self.hasEntities, self.hasList) = (hasEntities, hasList)
     }
 
     func holds(_ rule: PlainRule) -> Bool { rule != missing }
@@ -104,6 +107,9 @@ struct PlainQueue: Hashable {
         // Nothing is known of an account without modifiers.
         if unsettled.isEmpty { doubt = nil }
         var modifier = holds(.revertComputesAgain) ? modifier : withSnapshot(modifier)
+        if !holds(.objectIsEntity) {
+            modifier.changes.removeAll { if case .place = $0.effect { true } else { false } }
+        }
         modifier.seen = seen(by: modifier)
         modifiers.append(modifier)
         for change in modifier.changes {
@@ -118,82 +124,6 @@ struct PlainQueue: Hashable {
 
     private func isConfirmedOrOpen(_ id: String) -> Bool {
         outcomes[id] == "confirmed" || self[id].map { !$0.isDead } ?? false
-    }
-
-    /// Whether it cannot have been applied (case 18).
-    func mayCancel(_ id: String) -> Bool {
-        guard let modifier = self[id], !modifier.isDead else { return false }
-        // The others of a group are answered with its first.
-        let mayBeDone = modifier.isPerhapsApplied || modifier.standing == .answered
-        let isPerhapsApplied = mayBeDone && holds(.appliedIsNotCancelled)
-        if let first = first(of: id), first.isUnderWay || first.isPerhapsApplied { return false }
-        return !modifier.isUnderWay && !isPerhapsApplied
-    }
-
-    /// False where it must not be done.
-    mutating func cancel(_ id: String) -> Bool {
-        guard mayCancel(id) else { return false }
-        partCancelled(id)
-        leave(id)
-        return true
-    }
-
-    mutating func discard(_ id: String) -> Bool {
-        guard let own = self[id], !own.isDead else { return false }
-        let modifier = first(of: id) ?? own
-        guard !modifier.isUnderWay else { return false }
-        if modifier.standing == .answered {
-            settle(id)
-        } else if modifier.isPerhapsApplied {
-            die(modifier.id, "discarded")
-        } else {
-            partCancelled(id)
-            leave(id)
-        }
-        return true
-    }
-
-    mutating func drop(_ id: String) -> Bool {
-        guard self[id]?.isDead == true else { return false }
-        remove(id, "failed")
-        return true
-    }
-
-    mutating func retry(_ name: String) -> Bool {
-        let id = first(of: name)?.id ?? name
-        guard var modifier = self[id] else { return false }
-        switch modifier.standing {
-        case .failed:
-            modifiers.removeAll { $0.id == id }
-            if [.failed("refused"), .failed("conflict")].contains(modifier.standing) {
-                modifier.isPerhapsApplied = false
-            }
-            if holds(.retryStartsRound) { modifier.round += 1 }
-            (modifier.attempts, modifier.sentOn) = (0, [:])
-            modifier.notApplied = 0
-            modifier.needsPerson = false
-            modifier.standing = .waiting
-            modifier.mayHaveLeft = false
-            modifier.mayBeApplied = false
-            modifier.joinedInto = nil
-            (modifier.holdUntil, modifier.expiresAt) = (nil, nil)
-            // Who retries it has decided about what has failed.
-            modifier.dependsOn.removeAll { parent in self[parent].map(\.isDead) ?? true }
-            accept(modifier)
-        case .unsent, .retryWait, .unknown:
-            change(id) {
-                $0.standing = .waiting
-                $0.needsPerson = false
-            }
-        case .authWait:
-            for other in modifiers where other.standing == .authWait {
-                change(other.id) { $0.standing = .waiting }
-            }
-            doubt = Doubt()
-        case .conflict(let theirs): overrule(id, theirs: theirs)
-        case .waiting, .inFlight, .checking, .accepted, .answered: return false
-        }
-        return true
     }
 
     /// The user has given another credential.
@@ -492,7 +422,7 @@ struct PlainQueue: Hashable {
             let isSame = modifier.sentOn[change.path]?.isSame(as: base(change.path)) ?? false
             guard isSame || !change.effect.counts else { continue }
             guard holds(.confirmedChangesBase) else { continue }
-            switch change.effect.applied(to: Self.view(base(change.path))) {
+            switch confirmed(change) {
             case .value(let value, let isComplete):
                 settle(change.path, on: isComplete ? .value(value) : .part(value))
             case .deleted: settle(change.path, on: .deleted)
@@ -581,7 +511,7 @@ struct PlainQueue: Hashable {
         }
     }
 
-    private mutating func settle(_ id: String) { remove(id, "confirmed") }
+    mutating func settle(_ id: String) { remove(id, "confirmed") }
 
     mutating func remove(_ id: String, _ outcome: String) {
         joinedInto[id] = self[id]?.joinedInto

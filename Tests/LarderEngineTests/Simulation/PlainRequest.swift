@@ -143,7 +143,7 @@ extension PlainEffect {
     var isWhole: Bool {
         switch self {
         case .put, .delete: true
-        case .merge, .set, .add, .patch, .append, .listAdd, .none: false
+        case .merge, .set, .add, .patch, .append, .listAdd, .addObject, .place, .none: false
         }
     }
 

@@ -118,7 +118,8 @@ extension PlainQueue {
         guard hasEntities else { return [self] }
         return bases.keys.sorted().reduce([self]) { found, path in
             found.flatMap { queue in
-                guard queue.answers[path] != .entity, !queue.isTargeted(path),
+                guard queue.answers[path] != .entity, path != Self.list,
+                    !queue.isListed(path), !queue.isTargeted(path),
                     queue.base(path) != .unknown
                 else {
                     return [queue]

@@ -52,6 +52,14 @@ enum PlainRule: CaseIterable {
     case refusedCredentialWaits
     /// A portal did not process the write (case 25).
     case portalIsNoAnswer
+    /// An object in a list is its entity, which the write targets too (case 28).
+    case objectIsEntity
+    /// The edits of an entity show in the list (case 28).
+    case editsShowInLists
+    /// A deleted entity has no place in the list (case 28).
+    case deletedLeavesLists
+    /// An answer with the list says what its entities are (case 28).
+    case answerUpdatesEntities
     /// A confirmed write of a shared row shows on (case 29).
     case answeredShows
     /// A later read of a shared row ends it (case 29).
@@ -61,6 +69,7 @@ enum PlainRule: CaseIterable {
     static let shownSoon: [PlainRule] = [
         .revertComputesAgain, .readsGoOn, .answerIsOfItsTarget, .confirmedChangesBase,
         .acceptedGoesBeneath, .unsentIsNotCounted, .dependantsFail, .unclearIsRepeated,
+        .objectIsEntity, .editsShowInLists, .deletedLeavesLists, .answerUpdatesEntities,
     ]
 
     /// Rules without which the judge passes a request that no daemon may send (``ForgedRequest``).

@@ -28,6 +28,8 @@ extension PlainEffect {
         case .merge(let name, _), .set(let name, _), .add(let name, _), .patch(let name, _, _),
             .append(let name, _), .listAdd(let name, _):
             .members([name])
+        case .addObject: .members(["items"])
+        case .place(let object): .members(Set(object.members.keys))
         case .none: .members([])
         }
     }
@@ -55,18 +57,36 @@ struct PlainTouches: Hashable {
 extension PlainQueue {
     /// What writes have touched since a read set out, each that it may be (P-06, case 8).
     func touched(_ path: String, _ reading: PlainReading) -> [PlainTouched] {
-        guard holds(.overtakenReadIsLate) else { return [.members([])] }
-        let others = reading.user == nil ? rows.confirmations[path] : ownConfirmations[path]
-        let touches = [confirmations[path], others].compactMap { $0 }
-        let (first, last) = (reading.since.quiet, reading.since.input)
-        let open = touches.flatMap(\.moments).filter { first < $0 && $0 <= last }.map { $0 - 1 }
         var found: [PlainTouched] = []
-        for moment in [last] + open.sorted(by: >) {
-            let touched = touches.map { $0.touched(after: moment) }
-                .reduce(PlainTouched.members([])) { $0.union($1) }
+        for moment in moments(of: [path], reading) {
+            let touched = touched(path, reading, after: moment)
             if !found.contains(touched) { found.append(touched) }
         }
         return found
+    }
+
+    /// The inputs that may have been the last one before a read set out, the latest first.
+    func moments(of paths: [String], _ reading: PlainReading) -> [Int] {
+        let (first, last) = (reading.since.quiet, reading.since.input)
+        let open = paths.flatMap { touches($0, reading) }.flatMap(\.moments)
+            .filter { first < $0 && $0 <= last }.map { $0 - 1 }
+        return [last] + open.sorted(by: >)
+    }
+
+    /// What writes have touched of a target after an input.
+    func touched(
+        _ path: String,
+        _ reading: PlainReading,
+        after moment: Int
+    ) -> PlainTouched {
+        touches(path, reading).map { $0.touched(after: moment) }
+            .reduce(PlainTouched.members([])) { $0.union($1) }
+    }
+
+    private func touches(_ path: String, _ reading: PlainReading) -> [PlainTouches] {
+        guard holds(.overtakenReadIsLate) else { return [] }
+        let others = reading.user == nil ? rows.confirmations[path] : ownConfirmations[path]
+        return [confirmations[path], others].compactMap { $0 }
     }
 
     /// Whether a write overtook a read that set out then; nil where it may have.
@@ -119,7 +139,7 @@ extension PlainQueue {
         }
     }
 
-    private func mix(_ base: Base, _ said: Base, _ touched: PlainTouched) -> Base? {
+    func mix(_ base: Base, _ said: Base, _ touched: PlainTouched) -> Base? {
         guard touched != .all, let known = Self.view(base).value, case .value(var mix) = said,
             hasEntities || mix.members.keys.contains(where: { !touched.contains($0) })
         else { return nil }

@@ -2,9 +2,19 @@ import LarderJSON
 
 /// A value as the simulated server and the model have it: an object of numbers and lists.
 struct PlainValue: Hashable, CustomStringConvertible {
-    enum Member: Hashable {
+    enum Member: Hashable, Sendable {
         case number(Int)
         case list([Int])
+        /// Entities in a list.
+        case ids([String])
+        /// Objects in a list, as a client sees them.
+        case rows([Row])
+    }
+
+    /// An object in a list.
+    struct Row: Hashable, Sendable {
+        let id: String
+        let value: PlainValue
     }
 
     static let names = ["count", "liked", "tags"]
@@ -23,6 +33,9 @@ struct PlainValue: Hashable, CustomStringConvertible {
             switch member {
             case .number(let number): "\"\(name)\":\(number)"
             case .list(let list): "\"\(name)\":[\(list.map(String.init).joined(separator: ","))]"
+            case .ids(let ids): "\"\(name)\":[\(ids.joined(separator: ","))]"
+            case .rows(let rows):
+                "\"\(name)\":[\(rows.map { $0.value.text(of: $0.id) }.joined(separator: ","))]"
             }
         }
         return "{\((identity + texts).joined(separator: ","))}"
@@ -40,6 +53,9 @@ struct PlainValue: Hashable, CustomStringConvertible {
             case .number(let number):
                 guard let number = Int(number.text) else { return nil }
                 members[member.name] = .number(number)
+            case .array(let elements) where member.name == "items":
+                guard let rows = Self.rows(elements) else { return nil }
+                members[member.name] = .rows(rows)
             case .array(let elements):
                 var list: [Int] = []
                 for element in elements {
@@ -53,6 +69,17 @@ struct PlainValue: Hashable, CustomStringConvertible {
             case .null, .bool, .string, .object: return nil
             }
         }
+    }
+
+    private static func rows(_ elements: [JSONValue]) -> [Row]? {
+        var rows: [Row] = []
+        for element in elements {
+            guard case .string(let id)? = element["id"],
+                let value = PlainValue(parsing: element.bytes)
+            else { return nil }
+            rows.append(Row(id: id, value: value))
+        }
+        return rows
     }
 
     /// The value as the engine takes it.
@@ -74,6 +101,8 @@ extension PlainValue.Member {
         switch self {
         case .number(let number): .number(JSONNumber(Int64(number)))
         case .list(let list): .array(list.map { .number(JSONNumber(Int64($0))) })
+        case .ids(let ids): .array(ids.map { .string($0) })
+        case .rows(let rows): .array(rows.map { $0.value.json(of: $0.id) })
         }
     }
 }

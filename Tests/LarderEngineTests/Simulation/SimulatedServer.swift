@@ -10,6 +10,8 @@ struct SimulatedServer: Sendable {
     }
 
     private(set) var resources: [String: Resource] = [:]
+    /// The ids in the list, also those of what is not there.
+    private(set) var listed: [String] = []
     /// How often it did what carried a key.
     private(set) var applied: [String: Int] = [:]
     /// What it answered 202 and has not done yet.
@@ -30,6 +32,18 @@ struct SimulatedServer: Sendable {
             version: self[path].version + 1,
             hasWeakTag: hasWeakTags
         )
+    }
+
+    /// The list as the server tells it.
+    var rows: [PlainValue.Row] {
+        listed.compactMap { id in
+            self[PlainQueue.path(of: id)].value.map { PlainValue.Row(id: id, value: $0) }
+        }
+    }
+
+    mutating func list(_ id: String, _ isListed: Bool) {
+        listed.removeAll { $0 == id }
+        if isListed { listed.append(id) }
     }
 
     /// The change that a request asks the server for.
@@ -59,9 +73,22 @@ struct SimulatedServer: Sendable {
         case .request(let request, let path): write(path, request.applied(to: view(path)))
         case .changes(let changes):
             for change in changes {
-                write(change.path, change.effect.applied(to: view(change.path)))
+                switch change.effect {
+                case .addObject(let id, let object, _): add(id, object)
+                case .place: break
+                case _: write(change.path, change.effect.applied(to: view(change.path)))
+                }
             }
         }
+    }
+
+    /// A new object, or new members of one that is there.
+    private mutating func add(_ id: String, _ object: PlainValue) {
+        let path = PlainQueue.path(of: id)
+        var value = self[path].value ?? PlainValue()
+        value.members.merge(object.members) { $1 }
+        write(path, value)
+        if !listed.contains(id) { list(id, true) }
     }
 
     private func view(_ path: String) -> PlainView {

@@ -14,6 +14,8 @@ struct SimulationInput {
         case pinned(String)
         case unpinned(String)
         case answeredRead(String, PlainQueue.Base, PlainReading)
+        /// Of the list, with its entities.
+        case answeredList([PlainValue.Row], PlainReading)
         /// What the base was that the request had the tag of, it still is.
         case confirmedRead(String, PlainQueue.Base, PlainReading)
         /// It says nothing of what there is.
@@ -75,7 +77,7 @@ struct SimulationInput {
 
     private var isRead: Bool {
         switch event {
-        case .answeredRead, .confirmedRead, .refusedRead: true
+        case .answeredRead, .answeredList, .confirmedRead, .refusedRead: true
         case _: false
         }
     }
@@ -154,6 +156,7 @@ struct SimulationInput {
     /// What may be seen before all of it has come about, and by who asks the network for what a pin
     /// keeps, which says that it is deleted.
     func passing(from queue: PlainQueue) -> [PlainQueue] {
+        if case .answeredList(let rows, let reading) = event { return queue.listed(rows, reading) }
         guard case .answeredRead(let path, let base, let reading) = event else { return [] }
         let mixed = queue.touched(path, reading).filter { !$0.isEmpty }
             .flatMap { queue.mixed(path, base, reading, $0, number) }
@@ -196,6 +199,8 @@ struct SimulationInput {
         case .unpinned(let path): after.unpin(path)
         case .attemptEnded(let id, let verdict):
             guard after.attemptEnded(id, verdict, input: number, at: moment) else { return [] }
+        case .answeredList(let rows, let reading):
+            return outcomes(of: rows, reading, in: queue, isAlone: isAlone)
         case .answeredRead, .refusedRead, .confirmedRead:
             return outcomesOfRead(in: queue, isAlone: isAlone)
         case .answeredCheck(let path, let answer):
@@ -217,6 +222,9 @@ struct SimulationInput {
 
     /// What `state.db` has of a read where `cache.db` does not: an entity without the answer of its own URL.
     private func storedInPart(in queue: PlainQueue) -> [PlainQueue] {
+        if case .answeredList(let rows, let reading) = event {
+            return queue.listedInPart(rows, reading)
+        }
         guard queue.hasEntities, case .answeredRead(let path, let base, let reading) = event
         else { return [] }
         return queue.touched(path, reading).flatMap { touched in
@@ -241,6 +249,24 @@ struct SimulationInput {
             var looked = queue
             looked.look(path)
             return looked == queue ? [queue] : [queue, looked]
+        }
+    }
+
+    /// What an answer with the list makes of it and of its entities.
+    private func outcomes(
+        of rows: [PlainValue.Row],
+        _ reading: PlainReading,
+        in queue: PlainQueue,
+        isAlone: Bool
+    ) -> [PlainQueue] {
+        let paths = rows.map { PlainQueue.path(of: $0.id) } + [PlainQueue.list]
+        let listed = queue.listed(rows, reading)
+        let isSure = isAlone && paths.allSatisfy { queue.isOvertaken($0, reading) == false }
+        guard isSure else { return paths.reduce(listed) { looked($0, at: $1) } }
+        return listed.map { queue in
+            var looked = queue
+            for path in paths { looked.look(path) }
+            return looked
         }
     }
 

@@ -106,7 +106,8 @@ struct SimulationJudge {
     private(set) var queues: [PlainQueue]
     /// What may have been seen of each target from one look to the next.
     private var passing: [[String: Set<PlainQueue.Shown>]] = []
-    private let paths: [String]
+    /// The targets that are looked at.
+    var paths: [String]
     /// Why the last of the possible queues was ruled out.
     private var refusals: [String] = []
 
