@@ -126,8 +126,12 @@ extension EngineSimulation {
         }
     }
 
-    private func modifier(_ id: String) throws -> (ModifierCommand, PlainModifier) {
-        var paths = [pick(Self.paths) ?? "/a"]
+    /// A write of targets that are drawn, or of one that is given.
+    func modifier(
+        _ id: String,
+        on path: String? = nil
+    ) throws -> (ModifierCommand, PlainModifier) {
+        var paths = [path ?? pick(Self.paths) ?? "/a"]
         if randomUnit(1, of: 6), let other = pick(Self.paths), other != paths[0] {
             paths.append(other)
         }
@@ -142,7 +146,7 @@ extension EngineSimulation {
         let post = ModifierCommand.Request(
             method: "POST",
             url: try WebURL(
-                "https://api.example.com\(randomUnit(1, of: 2) ? paths[0] : "/actions")"
+                "https://api.example.com\(path == nil && randomUnit(1, of: 2) ? paths[0] : "/actions")"
             ),
             body: .bytes(Array("{}".utf8))
         )
@@ -152,7 +156,7 @@ extension EngineSimulation {
         if compares, randomUnit(1, of: 2) {
             command.onConflict = pick([.rebase, .manual, .server, .client])
         }
-        var lanes = Set(try paths.map { "id:\(try Self.id($0).text)" })
+        var lanes = Set(paths.map(PlainModifier.lane))
         try drawTerms(&command, &lanes)
         return (command, modifier(id, command, changes, lanes: lanes))
     }
@@ -197,7 +201,10 @@ extension EngineSimulation {
 
     /// An entity by its key, or by its own URL.
     func target(_ path: String) throws -> EntryID {
-        guard let entity = entity(path), randomUnit(1, of: 2) else { return try Self.id(path) }
+        let isTemporary = PlainQueue.isTemporary(path)
+        guard let entity = entity(path), isTemporary || randomUnit(1, of: 2) else {
+            return try Self.id(path)
+        }
         return try .entity("Doc:\(entity)")
     }
 
@@ -256,7 +263,7 @@ extension EngineSimulation {
     /// Somebody decides about a modifier by hand.
     func decide() {
         guard let modifier = pick(judge.queues.first?.modifiers ?? []) else { return }
-        let isRetried = randomUnit(2, of: 5)
+        let isRetried = randomUnit(2, of: 5) && !(modifier.isDead && namesTemporary(modifier))
         decide(modifier, isRetried ? .retry : randomUnit(1, of: 2) ? .cancel : .discard)
     }
 

@@ -157,6 +157,7 @@ extension EngineSimulation {
         }
         switch draw(0..<100) {
         case 0..<34: confirm(request)
+        case 34..<46 where temporary.contains { $0.create == modifier.id }: confirm(request)
         case 34..<46:
             switch draw(0..<3) {
             case 0: apply(request)
@@ -209,8 +210,11 @@ extension EngineSimulation {
             put(.attemptEnded(modifier.id, .confirmed(nil)))
             return reply(request, randomUnit(1, of: 2) ? 404 : 410)
         }
+        if let new = temporary.first(where: { $0.create == modifier.id }) {
+            return confirmCreate(request, new.id)
+        }
         let targets = modifier.changes.filter { $0.path != PlainQueue.list }
-        let path = (pick(targets) ?? targets[0]).path
+        let path = origin.server.current((pick(targets) ?? targets[0]).path)
         guard !isDelete, randomUnit(1, of: 2), let value = origin.server[path].value else {
             put(.attemptEnded(modifier.id, .confirmed(nil)))
             let isTold = settings.modifiers.answer == .auto && randomUnit(1, of: 2)
@@ -309,8 +313,8 @@ extension EngineSimulation {
     private func readAll(_ index: Int) throws {
         user = index
         hasUnknownSender = false
-        for path in paths { fetch(path, .networkOnly) }
-        let begun = fetches.suffix(paths.count)
+        for path in readable { fetch(path, .networkOnly) }
+        let begun = fetches.suffix(readable.count)
         try settle()
         for _ in 0..<300 where begun.contains(where: { $0.answer == nil }) {
             // A fetch may have joined a flight that pauses before its next request.
@@ -326,7 +330,7 @@ extension EngineSimulation {
             try settle()
         }
         if hasList { try requireList(index) }
-        for path in Self.paths {
+        for path in readable where path != PlainQueue.list {
             let expected: PlainQueue.Base =
                 origin.server[path].value.map { .value($0) } ?? .deleted
             let base = judges[index].queues.first?.base(path)

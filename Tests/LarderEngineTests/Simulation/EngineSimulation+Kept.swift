@@ -47,7 +47,7 @@ extension EngineSimulation {
     /// Reads of every URL after each commit would take a third of the time of a life.
     func checkKept() throws {
         guard harmedGeneration == nil, !isCacheBroken, !plan.isArmed else { return }
-        let paths = paths
+        let paths = readable
         user = keptTurn / paths.count % judges.count
         let path = paths[keptTurn % paths.count]
         let key = "\(user)\(path)"

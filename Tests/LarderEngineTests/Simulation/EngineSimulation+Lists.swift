@@ -2,7 +2,9 @@ import LarderEngine
 import LarderModel
 import LarderWire
 
-/// A list whose objects are the entities (cases 1 and 28), in every sixth life.
+/// A list whose objects are the entities (cases 1, 16 and 28), in every sixth life.
+///
+/// The files fail in no such life, and no read is answered before one that departed earlier.
 extension EngineSimulation {
     static func hasList(_ seed: UInt64) -> Bool { seed % 6 == 5 }
 
@@ -16,10 +18,12 @@ extension EngineSimulation {
     /// Does one thing in a life with a list.
     func actOnList() throws {
         switch draw(0..<100) {
-        case 0..<12: try acceptObject()
-        case 12..<26: try accept()
+        case 0..<6: try acceptObject()
+        case 6..<9: try acceptCreate()
+        case 9..<13: try acceptOnTemporary()
+        case 13..<26: try accept()
         case 26..<56: answerSomething()
-        case 56..<65: fetch(pick(paths) ?? "/a", pick(FetchPolicy.allCases) ?? .networkOnly)
+        case 56..<65: fetch(pick(readable) ?? "/a", pick(FetchPolicy.allCases) ?? .networkOnly)
         case 65..<72: writeListElsewhere()
         case 72..<81: decide()
         case 81..<83: setLane()
@@ -37,6 +41,50 @@ extension EngineSimulation {
         let (command, modifier) = try object(id, "m\(plain.count + 1)")
         (modifiers[modifier.id], plain[modifier.id]) = (command, modifier)
         accept([(command, modifier)])
+    }
+
+    private static let temporaryMax = 3
+
+    /// Has a write accepted that creates an entity under a temporary id, in the list.
+    private func acceptCreate() throws {
+        guard temporary.count < Self.temporaryMax else { return try acceptOnTemporary() }
+        let id = "tmp:00000000-0000-4000-8000-00000000000\(temporary.count)"
+        let (command, modifier) = try object(id, "m\(plain.count + 1)")
+        temporary.append((id, modifier.id))
+        (modifiers[modifier.id], plain[modifier.id]) = (command, modifier)
+        accept([(command, modifier)])
+    }
+
+    /// Has a write accepted of an entity under the temporary id that it has or had.
+    private func acceptOnTemporary() throws {
+        guard let (id, create) = pick(temporary), accepted.contains(create) else {
+            return try acceptObject()
+        }
+        let path = PlainQueue.path(of: id)
+        var (command, modifier) = try modifier("m\(plain.count + 1)", on: path)
+        if !modifier.dependsOn.contains(create) { modifier.dependsOn.append(create) }
+        command.ifMatch = ModifierRules.MatchRule.none
+        (modifiers[modifier.id], plain[modifier.id]) = (command, modifier)
+        accept([(command, modifier)])
+    }
+
+    /// Whether it creates an entity with a temporary id, or names one.
+    func namesTemporary(_ modifier: PlainModifier) -> Bool {
+        modifier.changes.contains { PlainQueue.isTemporary($0.path) }
+            || temporary.contains { $0.create == modifier.id }
+    }
+
+    /// The answer to a create has the id of the server.
+    func confirmCreate(_ request: SimulatedOrigin.Request, _ temporary: String) {
+        let id = origin.server.created[temporary] ?? ""
+        let path = PlainQueue.path(of: id)
+        guard randomUnit(1, of: 2), let value = origin.server[path].value else {
+            put(.attemptEnded(request.modifier, .created(id, nil)))
+            return reply(request, 201, ["Location": path])
+        }
+        put(.attemptEnded(request.modifier, .created(id, value)))
+        let headers = ["Content-Type": "application/json", "Location": path]
+        reply(request, 201, headers, value.text(of: id))
     }
 
     private func object(
@@ -57,7 +105,7 @@ extension EngineSimulation {
         )
         command.id = try ModifierID(name)
         command.ifMatch = ModifierRules.MatchRule.none
-        var lanes: Set = ["id:\(list.text)", "id:\(try Self.id(path).text)"]
+        var lanes: Set = [PlainModifier.lane(of: PlainQueue.list), PlainModifier.lane(of: path)]
         try drawTerms(&command, &lanes)
         let changes = [
             PlainModifier.Change(path: PlainQueue.list, effect: effect),

@@ -20,8 +20,9 @@ extension EngineSimulation {
         var sight = SimulationJudge.Sight()
         for path in paths {
             // What the store finds wrong meanwhile it does something about before anything else.
+            let hasURL = !PlainQueue.isTemporary(path)
             let shown = daemon.store.alone {
-                Result(catching: { (try self.shown(path), try self.shownByKey(path)) })
+                Result(catching: { (hasURL ? try self.shown(path) : nil, try shownByKey(path)) })
             }
             let (atURL, byKey) = try shown.get()
             sight.shown[path] = byKey ?? atURL
@@ -134,11 +135,11 @@ extension EngineSimulation {
             now: now
         )
         defer { reader.endTransaction() }
-        func view(_ form: ShownView) throws -> (EntryView<Never>?, PlainView) {
+        func view(_ form: ShownView) throws -> (EntryView<Void>?, PlainView) {
             look.form = form
-            let found: EntryView<Never>? = try look.view(of: name)
+            let found: EntryView<Void>? = try look.view(of: EntryID(name)) { _, _ in }
             switch found?.content {
-            case nil: return (nil, .unknown)
+            case .row?, nil: return (nil, .unknown)
             case .deleted: return (found, .deleted)
             case .made(_, let bytes):
                 guard let value = PlainValue(parsing: bytes) else {

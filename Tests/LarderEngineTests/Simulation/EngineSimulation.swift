@@ -12,7 +12,8 @@ import LarderWire
 ///
 /// * Entities, in every fourth life: what each URL answers is one, read and targeted by its key and by
 ///   that URL.
-/// * Lists, in every sixth life: the objects of a document are entities, too.
+/// * Lists, in every sixth life: the objects of a document are entities, too. Clients add some of them
+///   under temporary ids.
 /// * Loss of `cache.db`: with a crash or an orderly end, or while it is in use: deleted, cut, overwritten,
 ///   or found damaged by any operation.
 /// * Shared answers, in every fourth life: two or three users see the same rows, beside `private` ones of
@@ -78,6 +79,8 @@ final class EngineSimulation {
     /// Those that clients heard of that they are accepted.
     private(set) var accepted: Set<String> = []
     var fetches: [ClientCall<Problem?>] = []
+    /// The temporary ids of clients, and the writes that create them.
+    var temporary: [(id: String, create: String)] = []
     let heard = HeardFrames()
     private(set) var log: [String] = []
     private(set) var crashes = 0
@@ -172,7 +175,7 @@ final class EngineSimulation {
 
     func run(steps: Int) throws {
         try settle()
-        for path in paths where randomUnit(2, of: 3) { fetch(path, .networkOnly) }
+        for path in readable where randomUnit(2, of: 3) { fetch(path, .networkOnly) }
         try settle()
         for request in origin.waiting {
             answerWell(request)
@@ -212,7 +215,13 @@ final class EngineSimulation {
     }
 
     /// All that is looked at.
-    var paths: [String] { Self.paths + (hasList ? [PlainQueue.list] : []) }
+    var paths: [String] { readable + temporary.map { PlainQueue.path(of: $0.id) } }
+
+    /// All that has a URL.
+    var readable: [String] {
+        guard hasList else { return Self.paths }
+        return Self.paths + [PlainQueue.list] + origin.server.ids.map(PlainQueue.path)
+    }
 
     func note(_ text: String) { log.append(text) }
 
@@ -257,7 +266,7 @@ final class EngineSimulation {
             guard daemon.step(&random) else { return true }
             lastLook = nil
             noteFlights()
-            hear()
+            try hear()
             try checkKept()
         }
         guard !plan.hasCopied else { return false }
@@ -266,7 +275,7 @@ final class EngineSimulation {
     }
 
     /// Takes in which writes have set out.
-    private func hear() {
+    private func hear() throws {
         for asked in origin.takeAsked() {
             note("   \(asked.request.method) \(asked.path)\(asked.isTurnedAway ? " in vain" : "")")
             let what: SimulationJudge.Departure.What
@@ -284,6 +293,9 @@ final class EngineSimulation {
                 isTurnedAway: asked.isTurnedAway
             )
             note("     \(what)")
+            let body = String(decoding: asked.request.body ?? [], as: UTF8.self)
+            let isReal = !(asked.request.url.text + body).contains("tmp")
+            try require(isReal, "\(asked.modifier) was sent with a temporary id: \(body)")
             if window.end == nil {
                 window.departures.append(departure)
             } else {

@@ -46,7 +46,7 @@ struct PlainModifier: Hashable, CustomStringConvertible {
     /// Of one that is answered, those that no read has ended yet.
     var changes: [Change]
     let method: String
-    let lanes: Set<String>
+    var lanes: Set<String>
     var dependsOn: [String]
     let attemptsMax: Int?
     let unclear: Unclear

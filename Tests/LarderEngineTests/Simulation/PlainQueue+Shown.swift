@@ -3,6 +3,7 @@ extension PlainQueue {
     /// P-04.
     func shown(_ path: String) -> Shown {
         if hasList, path == Self.list { return shownList }
+        let path = current(path)
         let touching = unsettled.filter { !$0.changes(path).isEmpty }
         let kept = kept[path]
         var view = Self.view(touching.isEmpty ? kept ?? base(path) : base(path))
@@ -22,7 +23,7 @@ extension PlainQueue {
     /// What somebody may see of an entity by its own URL: of what has no answer there, only what
     /// modifiers make of it; nil where there are no entities.
     func shownAtURL(_ path: String) -> Shown? {
-        guard hasEntities, path != Self.list else { return nil }
+        guard hasEntities, path != Self.list, !Self.isTemporary(path) else { return nil }
         let shown = shown(path)
         let isGone = answers[path] == .tombstone
         let base = answers[path] == nil ? .unknown : shown.base

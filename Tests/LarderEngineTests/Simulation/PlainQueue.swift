@@ -43,6 +43,8 @@ struct PlainQueue: Hashable {
     let joins: Joins
     /// Whether there is a list of entities.
     let hasList: Bool
+    /// The paths of entities whose temporary id was replaced, by those that they had.
+    var aliases: [String: String] = [:]
     /// What answers are there of entities' own URLs.
     var answers: [String: Answer] = [:]
     /// The rule that is taken out, so that the judge fails.
@@ -106,7 +108,8 @@ struct PlainQueue: Hashable {
     mutating func accept(_ modifier: PlainModifier) {
         // Nothing is known of an account without modifiers.
         if unsettled.isEmpty { doubt = nil }
-        var modifier = holds(.revertComputesAgain) ? modifier : withSnapshot(modifier)
+        let renamed = renamed(modifier)
+        var modifier = holds(.revertComputesAgain) ? renamed : withSnapshot(renamed)
         if !holds(.objectIsEntity) {
             modifier.changes.removeAll { if case .place = $0.effect { true } else { false } }
         }
@@ -262,7 +265,13 @@ struct PlainQueue: Hashable {
         guard let modifier = self[id], case .inFlight(let wasUnknown) = modifier.standing else {
             return false
         }
-        end(modifier, verdict, wasUnknown: wasUnknown, input: input, at: now)
+        guard case .created(let real, let value) = verdict else {
+            end(modifier, verdict, wasUnknown: wasUnknown, input: input, at: now)
+            return true
+        }
+        replaceTemporary(of: id, with: real)
+        let told = value.map { (path: Self.path(of: real), value: $0) }
+        end(self[id] ?? modifier, .confirmed(told), input: input, at: now)
         return true
     }
 
@@ -310,6 +319,7 @@ struct PlainQueue: Hashable {
         note(verdict, of: id)
         switch verdict {
         case .confirmed(let told): confirmGroup(modifier, told, input)
+        case .created: preconditionFailure("it is confirmed under its id")
         case .accepted: acceptGroup(modifier, until: now + acceptedLimit)
         case .serverFailed where modifier.holds || !modifier.resends && modifier.notApplied >= 4:
             change(id) {
@@ -383,7 +393,7 @@ struct PlainQueue: Hashable {
         switch verdict {
         case .neverLeft, .captive, .notNow: break
         case .authNeeded: doubt = Doubt(refusals: (doubt?.refusals ?? 0) + 1)
-        case .confirmed, .accepted:
+        case .confirmed, .created, .accepted:
             doubt = nil
             change(id) { $0.isPerhapsApplied = true }
         case .busy, .serverFailed, .refused, .preconditionFailed, .unclear:

@@ -52,6 +52,10 @@ enum PlainRule: CaseIterable {
     case refusedCredentialWaits
     /// A portal did not process the write (case 25).
     case portalIsNoAnswer
+    /// The id of the server replaces a temporary one (case 16).
+    case temporaryIDIsReplaced
+    /// The temporary name of an entity leads to it (case 16).
+    case temporaryNameStays
     /// An object in a list is its entity, which the write targets too (case 28).
     case objectIsEntity
     /// The edits of an entity show in the list (case 28).
@@ -69,6 +73,7 @@ enum PlainRule: CaseIterable {
     static let shownSoon: [PlainRule] = [
         .revertComputesAgain, .readsGoOn, .answerIsOfItsTarget, .confirmedChangesBase,
         .acceptedGoesBeneath, .unsentIsNotCounted, .dependantsFail, .unclearIsRepeated,
+        .temporaryIDIsReplaced, .temporaryNameStays,
         .objectIsEntity, .editsShowInLists, .deletedLeavesLists, .answerUpdatesEntities,
     ]
 

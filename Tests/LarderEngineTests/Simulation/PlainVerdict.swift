@@ -1,6 +1,9 @@
 /// What the end of an attempt means.
 enum PlainVerdict {
     case confirmed((path: String, value: PlainValue)?)
+    /// A write that creates an entity under a temporary id is confirmed: the id of the server, and
+    /// the entity if the answer has it.
+    case created(String, PlainValue?)
     case accepted
     case notNow
     /// 503: not applied for now, which its status alone does not prove.

@@ -12,6 +12,9 @@ struct SimulatedServer: Sendable {
     private(set) var resources: [String: Resource] = [:]
     /// The ids in the list, also those of what is not there.
     private(set) var listed: [String] = []
+    /// The ids that it has given, and the one of each temporary id.
+    private(set) var ids: [String] = []
+    private(set) var created: [String: String] = [:]
     /// How often it did what carried a key.
     private(set) var applied: [String: Int] = [:]
     /// What it answered 202 and has not done yet.
@@ -74,12 +77,27 @@ struct SimulatedServer: Sendable {
         case .changes(let changes):
             for change in changes {
                 switch change.effect {
-                case .addObject(let id, let object, _): add(id, object)
+                case .addObject(let id, let object, _):
+                    add(PlainQueue.isTemporary("/" + id) ? newID(of: id) : id, object)
                 case .place: break
-                case _: write(change.path, change.effect.applied(to: view(change.path)))
+                case _:
+                    let path = current(change.path)
+                    write(path, change.effect.applied(to: view(path)))
                 }
             }
         }
+    }
+
+    private mutating func newID(of temporary: String) -> String {
+        let id = "n\(ids.count + 1)"
+        ids.append(id)
+        created[temporary] = id
+        return id
+    }
+
+    /// The path of an entity that may have a temporary id.
+    func current(_ path: String) -> String {
+        created[String(path.dropFirst())].map { PlainQueue.path(of: $0) } ?? path
     }
 
     /// A new object, or new members of one that is there.
