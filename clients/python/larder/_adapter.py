@@ -5,61 +5,56 @@ from __future__ import annotations
 import json
 import socket
 import warnings
-from typing import Any, Dict, Mapping, Optional, Tuple
+from typing import Any, Mapping, TypedDict
 
-from ._clients import BlockingConnection
-from ._core import given, socket_paths
+from ._clients import Client
+from ._connections import SEND_TIME, run
+from ._core import given
 from ._model import CacheAnswer
-from ._problem import Problem, no_daemon
+from ._problem import Problem
 
 READS = ("GET", "HEAD", "OPTIONS", "QUERY")
+
+
+class Options(TypedDict, total=False):
+    socket: str | None
+    policy: str | None
+    account: str | None
+    offline_writes: bool
 
 
 class Route:
     """The way of requests to the daemon: its socket, and the fields that the daemon reads."""
 
-    def __init__(
-        self, socket: Optional[str], policy: Optional[str], account: Optional[str],
-        offline_writes: bool,
-    ) -> None:  # fmt: skip
-        self.paths = socket_paths(socket)
-        self._fields = given({"Larder-Policy": policy, "Larder-Account": account})
-        self._is_async, self._has_warned = offline_writes, False
+    def __init__(self, options: Options) -> None:
+        self._client, self._has_warned = Client(options.get("socket")), False
+        self._accepts = options.get("offline_writes", False)
+        fields = {"Larder-Policy": options.get("policy"), "Larder-Account": options.get("account")}
+        self._fields = given(fields)
 
     def waits(self, method: str) -> bool:
         """Whether the daemon accepts the request as a write, to send it later."""
-        return self._is_async and method.upper() not in READS
+        return self._accepts and method.upper() not in READS
 
-    def fields(self, method: str, headers: Mapping[str, str]) -> Dict[str, str]:
+    def fields(self, method: str, headers: Mapping[str, str]) -> dict[str, str]:
         """The further header fields of a request."""
         if not self.waits(method):
             return self._fields
         if "authorization" in headers or "cookie" in headers:
-            raise Problem(
-                "urn:larder:bad-request",
-                "A write that is sent later has no Authorization and no Cookie.",
-                hint="Set the credential once: cachectl origin login NAME",
-            )
+            detail = "A write that is sent later has no Authorization and no Cookie."
+            hint = "Set the credential once: cachectl origin login NAME"
+            raise Problem("urn:larder:bad-request", detail, {"hint": hint})
         return {**self._fields, "Prefer": "respond-async"}
 
     def connect(self) -> socket.socket:
-        failures = []
-        for path in self.paths:
-            try:
-                made = BlockingConnection(path).socket
-            except BlockingIOError:
-                raise Problem("urn:larder:overloaded", "Too many connections wait.") from None
-            except OSError as error:
-                failures.append(f"{path} ({error.strerror or error})")
-                continue
-            self.paths = [path]
-            return made
-        raise no_daemon(", ".join(failures))
+        connection, _ = run(self._client._open())
+        connection.socket.settimeout(SEND_TIME)
+        return connection.socket
 
+    @property
     def path(self) -> str:
-        """The path of the socket on which a daemon listens."""
-        self.connect().close()
-        return self.paths[0]
+        """The path of the socket."""
+        return self._client._paths[0]
 
     def warn(self, reason: object) -> None:
         if not self._has_warned:
@@ -67,20 +62,19 @@ class Route:
             warnings.warn(f"{reason} The requests go directly to their origins.", stacklevel=5)
 
 
-def told(status: int, headers: Mapping[str, str], body: bytes) -> Tuple[CacheAnswer, Optional[Problem]]:
+def told(status: int, headers: Mapping[str, str], body: bytes) -> tuple[CacheAnswer, Problem | None]:
     """Where an answer came from; and its problem, if the daemon itself has refused the request."""
     answer = CacheAnswer(headers)
-    if status < 400 and "preference-applied" not in headers:
-        return answer, None
     try:
-        members: Any = json.loads(body)
+        has_members = status >= 400 or "preference-applied" in headers
+        members: Any = json.loads(body) if has_members else None
     except ValueError:
+        members = None
+    if not isinstance(members, dict):
         return answer, None
-    if status == 202 and isinstance(members, dict):
-        answer.modifier = members.get("id")
-    kind = headers.get("content-type", "")
-    if kind.startswith("application/problem+json") and headers.get("server", "").startswith("larderd/"):
-        problem = Problem.of(members)
-        # 404 and 410 are what the origin has answered.
-        return answer, None if problem.type == "urn:larder:deleted" else problem
-    return answer, None
+    answer.modifier = members.get("id") if status == 202 else None
+    kind, server = (headers.get(name, "") for name in ("content-type", "server"))
+    is_own = kind.startswith("application/problem+json") and server.startswith("larderd/")
+    # 404 and 410 are what the origin has answered.
+    is_refusal = is_own and members.get("type") != "urn:larder:deleted"
+    return answer, Problem.of(members) if is_refusal else None

@@ -1,197 +1,480 @@
-"""The two clients: `Client` blocks, `AsyncClient` is for asyncio."""
+"""The two clients: `Client` blocks, `AsyncClient` is for asyncio. Their methods are written once."""
 
 from __future__ import annotations
 
 import asyncio
-import functools
-import inspect
+import logging
 import os
-import select
-import socket
 import threading
-from typing import TYPE_CHECKING, Any, Callable, Coroutine, Generic, Optional, TypeVar, cast
+import time
+import uuid
+from contextlib import closing, contextmanager, suppress
+from functools import partial
+from typing import (
+    IO, TYPE_CHECKING, Any, Callable, Coroutine, Generic, Iterable, Iterator, Mapping, Sequence,
+    TypedDict, TypeVar, Union,
+)  # fmt: skip
 
-from ._model import Credential
-from ._operations import ItemState, Operations, WriteState, cancel, discard, drop, retry
-from ._streams import AsyncStream
+from ._connections import BlockingConnection, LoopConnection, run
+from ._core import Core, Duration, Members, duration, given, path_of, seconds
+from ._model import Credential, Deleted, Entry, Failure, Receipt, entry_of_headers
+from ._problem import CutOff, Invalid, OriginFailed, Problem, TooLate, bad_answer
+from ._streams import (
+    AsyncStream, Awaiting, Blocking, FetchStream, FollowStream, Resumption, Stream, WatchStream,
+    operation,
+)  # fmt: skip
+from ._wire import CredentialReport, ModifierConflict, ModifierReport, PinItem
 
 if TYPE_CHECKING:
-    from typing_extensions import Concatenate, ParamSpec
+    from typing_extensions import Unpack
 
-    P = ParamSpec("P")
-T = TypeVar("T")
-SEND_TIME = 300.0
-
-
-class BlockingConnection:
-    """A connection of the blocking client: its coroutines never wait."""
-
-    def __init__(self, path: str) -> None:
-        self.pid = os.getpid()
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            # A connection to a Unix socket is made immediately, or the backlog is full.
-            self.socket.setblocking(False)
-            self.socket.connect(path)
-        except BaseException:
-            self.socket.close()
-            raise
-
-    async def send(self, data: bytes) -> None:
-        self.socket.settimeout(SEND_TIME)
-        self.socket.sendall(data)
-
-    async def receive(self, timeout: Optional[float]) -> bytes:
-        if self.pid != os.getpid():
-            return b""  # The connection belongs to the parent of a fork.
-        self.socket.settimeout(timeout)
-        try:
-            return self.socket.recv(1 << 16)
-        except socket.timeout as error:
-            raise TimeoutError from error
-
-    def is_usable(self) -> bool:
-        poll = select.poll()
-        poll.register(self.socket, select.POLLIN)
-        return not poll.poll(0)
-
-    def interrupt(self) -> None:
-        """Ends a call of `receive` in another thread or task."""
-        try:
-            if self.pid == os.getpid():
-                self.socket.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
-
-    def close(self) -> None:
-        self.socket.close()
+__all__ = [
+    "AsyncClient", "AsyncItem", "AsyncStream", "AsyncWrite", "Client", "Item", "Stream", "Write",
+]  # fmt: skip
+Content = Union[bytes, str, IO[bytes], Iterable[bytes]]
+Path = Union[str, "os.PathLike[str]"]
+BLOCK = 1 << 18
+SETTLED = ("confirmed", "failed", "cancelled", "dropped")
 
 
-class LoopConnection(BlockingConnection):
-    """A connection of the asyncio client; it belongs to one event loop."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__(path)
-        self.loop = asyncio.get_running_loop()
-        self.is_reading = self.is_closing = False
-
-    async def send(self, data: bytes) -> None:
-        await self.loop.sock_sendall(self.socket, data)
-
-    async def receive(self, timeout: Optional[float]) -> bytes:
-        if self.pid != os.getpid() or self.is_closing:
-            return b""
-        self.is_reading = True
-        try:
-            return await asyncio.wait_for(self.loop.sock_recv(self.socket, 1 << 16), timeout)
-        except asyncio.TimeoutError as error:
-            raise TimeoutError from error
-        finally:
-            self.is_reading = False
-            if self.is_closing:
-                self.close()
-
-    def is_usable(self) -> bool:
-        return self.loop is asyncio.get_running_loop() and super().is_usable()
-
-    def close(self) -> None:
-        self.is_closing = True
-        self.interrupt()
-        if self.loop.is_closed():
-            self.socket.close()
-        elif not self.is_reading and self.socket.fileno() >= 0:
-            # The loop still has to forget the descriptor of a cancelled call.
-            self.loop.call_soon_threadsafe(self.socket.close)
+class FetchOptions(TypedDict, total=False):
+    policy: str | None
+    network_wait: Duration
+    timeout: Duration
+    headers: Mapping[str, str]
+    partial: bool
 
 
-def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine that never waits."""
+class WriteOptions(TypedDict, total=False):
+    request: Members
+    id: str
+    lane: str
+    depends_on: Sequence[str]
+    hold: Duration
+    expires: Duration
+    max_attempts: int
+    after_unknown: str
+    if_match: str
+    on_conflict: str
+
+
+@contextmanager
+def download(path: Path) -> Iterator[IO[bytes]]:
+    """A file that gets its name when it is complete."""
+    temporary = os.path.join(os.path.dirname(os.path.abspath(path)), f".larder-{uuid.uuid4()}")
     try:
-        coroutine.send(None)
-    except StopIteration as stop:
-        return cast(T, stop.value)
-    raise RuntimeError("a coroutine of the blocking client waits")
+        with open(temporary, "xb") as file:
+            yield file
+        os.replace(temporary, path)
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
 
 
-def blocking(
-    method: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]],
-) -> Callable[Concatenate[Any, P], T]:
-    @functools.wraps(method)
-    def call(self: Any, *args: P.args, **kwargs: P.kwargs) -> T:
-        return run(method(self, *args, **kwargs))
+def action(name: str, does: str) -> operation[[], Coroutine[Any, Any, None]]:
+    async def method(self: WriteState) -> None:
+        await self._act(name)
 
-    return cast("Callable[Concatenate[Any, P], T]", call)
+    method.__name__, method.__doc__ = name, does
+    return operation(method)
 
 
-class Stream(Generic[T]):
-    """The items of a stream. The connection closes with the loop's end, or with `close`."""
+class WriteState:
+    """A write: its `state` and its `report`, as last heard.
 
-    def __init__(self, items: AsyncStream[T]) -> None:
-        self._items = items
+    `state` is such as `queued`, `confirmed`, `failed`; a state of a newer daemon is kept as text.
+    `answer` is the last answer of the origin: `status`, `headers`, `body`. `conflict` is what
+    another device has changed too: `base`, `mine` and `theirs` of each target.
+    """
 
-    def __iter__(self) -> Stream[T]:
-        return self
+    def __init__(self, core: Core, receipt: Members) -> None:
+        self._core = core
+        self.write_id: str = receipt["id"]
+        self.state: str = receipt["state"]
+        self.report: ModifierReport | None = None
 
-    def __next__(self) -> T:
-        try:
-            return run(self._items.__anext__())
-        except StopAsyncIteration:
-            raise StopIteration from None
+    @property
+    def id(self) -> str:
+        return self.write_id
 
-    def close(self) -> None:
-        """Ends the iteration, also that of another thread."""
-        self._items.close()
+    @property
+    def is_settled(self) -> bool:
+        return self.state in SETTLED
 
-    __del__ = close
+    @property
+    def answer(self) -> Members | None:
+        return self.report.get("answer") if self.report else None
+
+    @property
+    def conflict(self) -> list[ModifierConflict]:
+        return self.report.get("conflict", []) if self.report else []
+
+    @property
+    def problem(self) -> Problem | None:
+        """Why it failed; None in other states."""
+        if self.state != "failed":
+            return None
+        answer, reason = self.answer or {}, self.report and self.report["reason"]
+        members = {"hint": "Retry it, or drop it.", "origin_status": answer.get("status")}
+        detail = f"The write {self.write_id} failed ({reason})"
+        members["body"] = answer.get("body")
+        return OriginFailed("urn:larder:origin-status", detail, members)
+
+    async def _refresh(self, wait: Duration = None) -> None:
+        """Asks for the state, with `wait` after it is settled or the time is over."""
+        path, query = path_of("modifiers", self.write_id), {"wait": duration(wait)}
+        report = await self._core.report("GET", path, query, timeout=seconds(wait) + 60)
+        self.report, self.state = report, report["state"]
+
+    async def _act(self, action: str) -> None:
+        members = {"action": action, "ids": [self.write_id]}
+        page = await (await self._core.command("POST", "/v1/modifiers/actions", members)).json()
+        result = page["items"][0]
+        if result.get("problem"):
+            raise Problem.of(result["problem"])
+        self.state = result.get("state") or "dropped"
+
+    refresh = operation(_refresh)
+    cancel = action("cancel", "Takes it back; raises TooLate if the origin may have applied it.")
+    retry = action("retry", "Sends it again.")
+    drop = action("drop", "Forgets it after it has failed, or takes it back.")
+    discard = action("discard", "Gives it up, although the origin may have applied it.")
+
+    @operation
+    async def resolve(self, keep: str) -> None:
+        """Ends a conflict: `mine` sends it over the value of the origin, `theirs` cancels it."""
+        await self._act({"mine": "retry", "theirs": "cancel"}[keep])
+
+    @operation
+    async def wait(self, timeout: float | None = None) -> bool:
+        """Waits until it is settled, also over restarts of the daemon; returns whether it is."""
+        end = None if timeout is None else time.monotonic() + timeout
+        resumption = Resumption(self._core, was_connected=True)
+        while True:
+            rest = 60.0 if end is None else max(0.0, end - time.monotonic())
+            try:
+                await self._refresh(min(rest, 60.0))
+                resumption.spoke()
+                if self.is_settled or not rest:
+                    return self.is_settled
+            except Problem as error:
+                if not rest:
+                    raise
+                await resumption.after(error)
 
 
-def streaming(
-    method: Callable[Concatenate[Any, P], AsyncStream[T]],
-) -> Callable[Concatenate[Any, P], Stream[T]]:
-    @functools.wraps(method)
-    def call(self: Any, *args: P.args, **kwargs: P.kwargs) -> Stream[T]:
-        return Stream(method(self, *args, **kwargs))
+class ItemState(WriteState):
+    """A created thing, and the write that creates it."""
 
-    return cast("Callable[Concatenate[Any, P], Stream[T]]", call)
+    name = ""
+
+    @property
+    def id(self) -> str:
+        """The id of the thing: temporary, and real after the origin gave one. Both can be used."""
+        return self.report["targets"][-1]["id"] if self.report else self.name
+
+    @property
+    def placeholder(self) -> str:
+        """Text for the real id in URLs and JSON bodies of other writes."""
+        return "{{id:" + self.name + "}}"
 
 
-class AsyncWrite(WriteState):
+class AsyncWrite(Awaiting, WriteState):
     """A write of the asyncio client."""
 
-    refresh, wait, cancel = WriteState._refresh, WriteState._wait, cancel
-    retry, drop, discard, resolve = retry, drop, discard, WriteState._resolve
+
+class Write(Blocking, WriteState):
+    """A write of the blocking client."""
 
 
 class AsyncItem(ItemState, AsyncWrite):
     """A created thing, and the write that creates it."""
 
 
-class Write(WriteState):
-    """A write of the blocking client."""
-
-    refresh, wait = blocking(WriteState._refresh), blocking(WriteState._wait)
-    cancel, retry, drop, discard = map(blocking, (cancel, retry, drop, discard))
-    resolve = blocking(WriteState._resolve)
-
-
 class Item(ItemState, Write):
     """A created thing, and the write that creates it."""
 
 
-_Awaited, _Blocking = Operations[AsyncWrite, AsyncItem], Operations[Write, Item]
+W = TypeVar("W", bound=WriteState)
+I = TypeVar("I", bound=ItemState)
 
 
-class AsyncClient(Operations[AsyncWrite, AsyncItem]):
+class Operations(Core, Generic[W, I]):
+    """Reads and writes of the daemon."""
+
+    _write_type: type[W]
+    _item_type: type[I]
+
+    @operation
+    def fetch(self, url: str, **options: Unpack[FetchOptions]) -> FetchStream:
+        """The views of a URL: the cached entry, then the network's word."""
+        return FetchStream(self, {"url": url, **options})
+
+    @operation
+    def follow(
+        self, url: str, *, heartbeat: Duration = None, **options: Unpack[FetchOptions]
+    ) -> FollowStream:
+        """The views of a URL, now and after each change; it goes on over restarts of the daemon."""
+        return FollowStream(self, {"url": url, "follow": True, "heartbeat": heartbeat, **options})
+
+    @operation
+    def watch(
+        self, *, prefix: str | Sequence[str] | None = None, ids: Sequence[str] | None = None,
+        types: Sequence[str] | None = None, since: int | None = None, initial: bool = False,
+        heartbeat: Duration = None,
+    ) -> WatchStream:  # fmt: skip
+        """The changes of entries, entities, writes and origins; it goes on over restarts."""
+        prefixes = [prefix] if isinstance(prefix, str) else prefix
+        members = {"prefixes": prefixes, "ids": ids, "types": types, "since": since}
+        more = {"heartbeat": heartbeat, "initial": initial or None}
+        return WatchStream(self, {**members, **more})
+
+    @operation
+    async def get(self, url: str, **options: Unpack[FetchOptions]) -> Entry:
+        """The entry of a URL with its body, or what is stored under another id.
+
+        Without an entry to return, raises the problem. The default policy is `network-first`.
+        """
+        if not _is_url(url):
+            answer = await self.request("GET", path_of("entries", url), {})
+            return entry_of_headers(url, answer.headers, await answer.body())
+        options["policy"] = policy = options.get("policy") or "network-first"
+        takes_first = policy != "cache-then-network" and options.get("network_wait")
+        entry: Entry | None = None
+        problem: Problem = bad_answer("A fetch has no snapshot.")
+        with closing(FetchStream(self, {"url": url, **options})) as stream:
+            async for view in stream:
+                if isinstance(view, Entry):
+                    entry = view
+                    if takes_first and view.source == "cache":
+                        break
+                elif isinstance(view, Failure):
+                    problem = view.problem
+                elif isinstance(view, Deleted):
+                    members = {**view.frame, "type": "urn:larder:deleted", "detail": f"{url} is gone."}
+                    entry, problem = None, Problem.of(members)
+        if entry is None:
+            raise problem
+        return entry
+
+    @operation
+    async def save(self, url: str, path: Path, *, policy: str | None = None) -> int:
+        """Writes the exact bytes of a URL or of a stored id to a file, and returns their number.
+
+        The file gets its name when all bytes are on disk.
+        """
+        target, query = path_of("entries", url), {}
+        if _is_url(url):
+            target, query = "/v1/get", {"url": url, "policy": policy}
+        try:
+            answer = await self.request("GET", target, query, timeout=None)
+        except Problem as problem:
+            if "raw_href" not in problem.members:
+                raise
+            # The daemon refuses to store the answer, and passes it through.
+            fields = {"Cache-Control": "no-store", "Larder-Account": self.account}
+            href = problem.members["raw_href"]
+            answer = await self.request("GET", href, headers=fields, timeout=None)
+        size = 0
+        with closing(answer), download(path) as file:
+            while data := await answer.chunk():
+                await self._io.call(file.write, data)
+                size += len(data)
+            file.flush()
+            await self._io.call(os.fsync, file.fileno())
+        return size
+
+    @operation
+    async def put(
+        self, id: str, content: Content, *, content_type: str = "application/octet-stream",
+        ttl: Duration = None, pin: bool = False, if_match: str | None = None,
+        only_new: bool = False,
+    ) -> Receipt:  # fmt: skip
+        """Stores bytes, a file or chunks under an id; they are on disk when it returns."""
+        if isinstance(content, str):
+            content = content.encode()
+        elif hasattr(content, "read"):
+            content = iter(partial(content.read, BLOCK), b"")
+        new = "*" if only_new else None
+        fields = {"Content-Type": content_type, "If-Match": if_match, "If-None-Match": new}
+        query = {"ttl": duration(ttl), "pin": "true" if pin else None}
+        return await self._stored("PUT", id, query, content, fields)
+
+    @operation
+    async def delete(self, id: str, *, if_match: str | None = None) -> Receipt:
+        """Removes stored bytes, or forgets an origin's answer."""
+        return await self._stored("DELETE", id, {}, None, {"If-Match": if_match})
+
+    async def _stored(
+        self, method: str, id: str, query: Members, body: Any, fields: Members
+    ) -> Receipt:
+        answer = await self.request(method, path_of("entries", id), query, body, fields, None)
+        await answer.body()
+        rev = answer.headers.get("larder-rev")
+        return Receipt(answer.status == 201, answer.headers.get("etag"), int(rev) if rev else None)
+
+    @operation
+    async def entries(
+        self, prefix: str | None = None, *, origin: str | None = None
+    ) -> list[dict[str, Any]]:
+        """Entries without their bytes."""
+        return await self.pages("/v1/entries", {"prefix": prefix, "origin": origin})
+
+    @operation
+    async def pin(self, id: str, *, wait: Duration = None) -> PinItem | None:
+        """Pins an entry, which is then never evicted. None: it was pinned before."""
+        path, query, limit = path_of("pins", id), {"wait": duration(wait)}, seconds(wait) + 60
+        pin: PinItem | None = await self.report("PUT", path, query, limit)
+        return pin
+
+    @operation
+    async def unpin(self, id: str) -> None:
+        """Makes a pinned entry an ordinary one."""
+        await self.report("DELETE", path_of("pins", id), {})
+
+    @operation
+    async def pins(self) -> list[PinItem]:
+        """The pins."""
+        return await self.pages("/v1/pins", {})
+
+    @operation
+    async def modify(
+        self, target: str, *, merge: Members | None = None, put: Any = None,
+        patch: Sequence[Members] | None = None, set: Members | None = None,
+        add: Members | None = None, list_add: Members | None = None,
+        list_remove: Members | None = None, delete: bool = False,
+        **options: Unpack[WriteOptions],
+    ) -> W:  # fmt: skip
+        """Changes a URL, an entity or a stored id: here now, at its origin as soon as possible.
+
+        Effects other than one of put, merge, patch and delete need the option `request`.
+        """
+        values = {"put": put, "merge": merge, "patch": patch, "set": set and {"set": set}}
+        values.update({"add": add, "list_add": list_add, "list_remove": list_remove})
+        effects = [{"type": name, "value": value} for name, value in given(values).items()]
+        if delete or not effects:
+            effects.append({"type": "delete" if delete else "none"})
+        one = {"effect": effects[0]} if len(effects) == 1 else {"effects": effects}
+        return await self._write([{"target": {"id": target}, **one}], **options)
+
+    async def _write(self, changes: Sequence[Members], **options: Unpack[WriteOptions]) -> W:
+        """Changes several targets in one write, as `POST /v1/modifiers` has it."""
+        return self._write_type(self, await self._accept(changes, options))
+
+    write = operation(_write)
+
+    async def _accept(self, changes: Sequence[Members], options: Members) -> Any:
+        # The same id makes a repeated request the same write.
+        members = {"id": str(uuid.uuid4()), "changes": changes, **options}
+        try:
+            return await (await self.command("POST", "/v1/modifiers", members)).json()
+        except CutOff:
+            return await (await self.command("POST", "/v1/modifiers", members)).json()
+
+    @operation
+    async def create(
+        self, url: str, value: Members, *, into: str | None = None, key: str = "id",
+        **options: Unpack[WriteOptions],
+    ) -> I:  # fmt: skip
+        """Creates a thing with a POST to a URL. It shows now, in the list at the pointer `into`.
+
+        `key` is the member that has the id of a row.
+        """
+        name = f"tmp:{uuid.uuid4()}"
+        more = {"request": {"method": "POST", "url": url, "body": value}, **options}
+        effect = {"type": "list_add", "value": {into or "": [{**value, key: name}]}}
+        row = {"target": {"id": url}, "effect": effect}
+        thing = {"target": {"id": name}, "effect": {"type": "put", "value": value}}
+        try:
+            receipt = await self._accept([thing if into is None else row], more)
+        except Invalid as problem:
+            if into is None or name not in problem.detail:
+                raise
+            # Without rules that make the row an entity, the thing is what Location names.
+            receipt = await self._accept([row, thing], more)
+        item = self._item_type(self, receipt)
+        item.name = name
+        await item._refresh()
+        return item
+
+    async def _writes(self, state: str | None = None) -> list[W]:
+        """The writes that wait and those that failed; or those in a state."""
+        reports = await self.pages("/v1/modifiers", {"state": state})
+        writes = [self._write_type(self, report) for report in reports]
+        for write, report in zip(writes, reports):
+            write.report = report
+        return writes
+
+    writes = operation(_writes)
+
+    @operation
+    async def conflicts(self) -> list[W]:
+        """The writes that wait because another device has changed the same."""
+        writes = await self._writes("conflict")
+        for write in writes:
+            await write._refresh()
+        return [write for write in writes if write.state == "conflict"]
+
+    @operation
+    async def credential(self, origin: str) -> CredentialReport:
+        """The credential of this client's account at an origin, without its value."""
+        report: CredentialReport = await self.report("GET", _credential_path(origin), {})
+        return report
+
+    async def _set_credential(
+        self, origin: str, credential: Credential, *, lease: str | None = None
+    ) -> CredentialReport:
+        """Sets the credential of this client's account at an origin."""
+        members = {**credential.members(), "lease": lease}
+        answer = await self.command("PUT", _credential_path(origin), members)
+        report: CredentialReport = await answer.json()
+        return report
+
+    set_credential = operation(_set_credential)
+
+    async def _renew(self, origin: str, renew: Callable[[str], Any]) -> None:
+        """Renews the credential each time that the daemon asks, until the client is closed."""
+        resumption = Resumption(self, was_connected=True)
+        while not self.is_closed:
+            try:
+                await self._renew_once(origin, renew)
+                resumption.spoke()
+            except Problem as error:
+                if not self.is_closed:
+                    await resumption.after(error)
+
+    async def _renew_once(self, origin: str, renew: Callable[[str], Any]) -> None:
+        path = f"{_credential_path(origin)}/renewal"
+        with closing(await self.request("POST", path, {}, timeout=None)) as answer:
+            order, _ = await answer.frame()
+            try:
+                credential = await self._io.call(renew, order["reason"])
+            except Exception as error:
+                # The connection closes, and the daemon asks the next program.
+                logging.getLogger("larder").exception("renewal of a credential failed")
+                kind = "urn:larder:not-renewed"
+                raise Problem(kind, repr(error), {"retryable": True}) from error
+            # TooLate: another program was asked meanwhile, or the user has logged in.
+            with suppress(TooLate):
+                await self._set_credential(origin, credential, lease=order["lease"])
+            await answer.drain()
+
+    @operation
+    async def status(self) -> dict[str, Any]:
+        """The state of the daemon."""
+        status: dict[str, Any] = await self.report("GET", "/v1/status")
+        return status
+
+    @operation
+    async def close(self) -> None:
+        """Closes all connections, and ends all streams."""
+        self._close()
+
+
+class AsyncClient(Awaiting, Operations[AsyncWrite, AsyncItem]):
     """A client for asyncio. Each method that is not a stream is awaited."""
 
-    _write_type, _item_type = AsyncWrite, AsyncItem
-    get, fetch, follow = _Awaited._get, _Awaited._fetch, _Awaited._follow
-    watch, save, put, delete = _Awaited._watch, _Awaited._save, _Awaited._put, _Awaited._delete
-    entries, pin, unpin = _Awaited._entries, _Awaited._pin, _Awaited._unpin
-    pins, modify, write = _Awaited._pins, _Awaited._modify, _Awaited._write
-    create, writes, conflicts = _Awaited._create, _Awaited._writes, _Awaited._conflicts
-    credential, set_credential = _Awaited._credential, _Awaited._set_credential
-    status = _Awaited._status
+    _io, _write_type, _item_type = LoopConnection, AsyncWrite, AsyncItem
 
     async def provide_credential(self, origin: str, renew: Callable[[str], Any]) -> AsyncClient:
         """Calls `renew` with the reason each time that the daemon asks for a new credential.
@@ -201,13 +484,9 @@ class AsyncClient(Operations[AsyncWrite, AsyncItem]):
         """
         client = AsyncClient(self._paths[0], self.account)
         task = asyncio.ensure_future(client._renew(origin, renew))
-        self._at_close.append(client._close)
         client._at_close.append(task.cancel)
+        self._at_close.append(client._close)
         return client
-
-    async def close(self) -> None:
-        """Closes all connections, and ends all streams."""
-        self._close()
 
     async def __aenter__(self) -> AsyncClient:
         return self
@@ -215,32 +494,11 @@ class AsyncClient(Operations[AsyncWrite, AsyncItem]):
     async def __aexit__(self, *_: object) -> None:
         self._close()
 
-    def _connect(self, path: str) -> LoopConnection:
-        return LoopConnection(path)
 
-    async def _pause(self, time: float) -> None:
-        await asyncio.sleep(time)
-
-    async def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        if inspect.iscoroutinefunction(function):
-            return await function(*arguments)
-        return await asyncio.get_running_loop().run_in_executor(None, function, *arguments)
-
-
-class Client(Operations[Write, Item]):
+class Client(Blocking, Operations[Write, Item]):
     """A client of the daemon; one per program is enough, and any thread may use it."""
 
-    _write_type, _item_type = Write, Item
-    fetch, follow = streaming(_Blocking._fetch), streaming(_Blocking._follow)
-    watch = streaming(_Blocking._watch)
-    get, save = blocking(_Blocking._get), blocking(_Blocking._save)
-    put, delete = blocking(_Blocking._put), blocking(_Blocking._delete)
-    entries, pin = blocking(_Blocking._entries), blocking(_Blocking._pin)
-    unpin, pins = blocking(_Blocking._unpin), blocking(_Blocking._pins)
-    modify, write = blocking(_Blocking._modify), blocking(_Blocking._write)
-    create, writes = blocking(_Blocking._create), blocking(_Blocking._writes)
-    conflicts, credential = blocking(_Blocking._conflicts), blocking(_Blocking._credential)
-    set_credential, status = blocking(_Blocking._set_credential), blocking(_Blocking._status)
+    _io, _write_type, _item_type = BlockingConnection, Write, Item
 
     def provide_credential(self, origin: str, renew: Callable[[str], Credential]) -> Client:
         """Calls `renew` with the reason each time that the daemon asks for a new credential.
@@ -254,21 +512,16 @@ class Client(Operations[Write, Item]):
         self._at_close.append(client._close)
         return client
 
-    def close(self) -> None:
-        """Closes all connections, and ends all streams."""
-        self._close()
-
     def __enter__(self) -> Client:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._close()
 
-    def _connect(self, path: str) -> BlockingConnection:
-        return BlockingConnection(path)
 
-    async def _pause(self, time: float) -> None:
-        self._closed.wait(time)
+def _is_url(text: str) -> bool:
+    return text.startswith(("http://", "https://"))
 
-    async def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        return function(*arguments)
+
+def _credential_path(origin: str) -> str:
+    return path_of("origins", origin) + "/credential"

@@ -1,4 +1,4 @@
-"""Connections, requests and answers, without I/O of their own.
+"""Requests and answers, without I/O of their own.
 
 The code is written once, as coroutines. The asyncio client awaits them. The functions of the
 blocking client's connections never wait, so that client runs a coroutine in one step.
@@ -6,33 +6,34 @@ blocking client's connections never wait, so that client runs a coroutine in one
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
-import random
+import socket
 import threading
 import uuid
 import weakref
 from collections import deque
-from typing import (
-    TYPE_CHECKING, Any, Callable, Deque, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Union,
-)  # fmt: skip
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Union
 from urllib.parse import quote, urlencode
 
-from ._problem import CutOff, NoDaemon, OriginFailed, Problem, bad_answer, cut_off, no_daemon
+from ._problem import CutOff, OriginFailed, Problem, bad_answer, cut_off, no_daemon
 
 if TYPE_CHECKING:
-    from ._clients import BlockingConnection as Connection
+    from ._connections import BlockingConnection as Connection
 
 Duration = Union[str, float, None]
 Body = Union[None, bytes, Iterable[bytes]]
 Members = Mapping[str, Any]
+DURATIONS = ("network_wait", "timeout", "heartbeat", "hold", "expires")
+UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 REPORT_TIME, CONNECT_TIME = 60.0, 10.0
-PAUSE_MIN, PAUSE_MAX = 0.1, 5.0
 IDLE_MAX, HEAD_MAX = 16, 1 << 20
 SYSTEM_SOCKET = "/run/larder/api.sock"
 
 
-def socket_paths(path: Optional[str], environment: Mapping[str, str] = os.environ) -> List[str]:
+def socket_paths(path: str | None, environment: Mapping[str, str] = os.environ) -> list[str]:
     """The sockets to try, in this order."""
     path = path or environment.get("LARDER_SOCKET")
     if path or os.getuid() == 0:
@@ -47,31 +48,33 @@ def socket_paths(path: Optional[str], environment: Mapping[str, str] = os.enviro
 def seconds(value: Duration, default: float = 0.0) -> float:
     if value is None or isinstance(value, (int, float)):
         return default if value is None else value
-    for unit, factor in (("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("d", 86400.0)):
-        if value.endswith(unit) and value[: -len(unit)].isdigit():
-            return int(value[: -len(unit)]) * factor
-    raise ValueError(f"{value!r} is not a duration: give seconds, or a text such as '10s'")
+    count = value.rstrip("mshd")
+    factor = UNITS.get(value[len(count) :])
+    if factor is None or not count.isdigit():
+        raise ValueError(f"{value!r} is not a duration: give seconds, or a text such as '10s'")
+    return int(count) * factor
 
 
-def duration(value: Duration) -> Optional[str]:
+def duration(value: Duration) -> str | None:
     """The duration as the daemon reads it."""
     return f"{max(0, round(value * 1000))}ms" if isinstance(value, (int, float)) else value
 
 
-def given(members: Members) -> Dict[str, Any]:
+def given(members: Members) -> dict[str, Any]:
     return {name: value for name, value in members.items() if value is not None}
 
 
-def request_head(method: str, target: str, headers: Mapping[str, str]) -> bytes:
+def path_of(kind: str, id: str) -> str:
+    return f"/v1/{kind}/{quote(id, safe='')}"
+
+
+def pieces(method: str, target: str, headers: Mapping[str, str], body: Body) -> Iterator[bytes]:
+    """The bytes of a request; a body without a length is sent in chunks."""
     lines = [f"{method} {target} HTTP/1.1", "Host: larder"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
     if any("\n" in line or "\r" in line for line in lines):
         raise ValueError("a header field or the target has a line break")
-    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
-
-
-def pieces(head: bytes, body: Body) -> Iterator[bytes]:
-    """The bytes of a request; a body without a length is sent in chunks."""
+    head = ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
     if body is None or isinstance(body, bytes):
         yield head + (body or b"")
         return
@@ -81,25 +84,21 @@ def pieces(head: bytes, body: Body) -> Iterator[bytes]:
     yield b"0\r\n\r\n"
 
 
-def path_of(kind: str, id: str) -> str:
-    return f"/v1/{kind}/{quote(id, safe='')}"
-
-
 class Answer:
     """The answer to one request. When its body was read, its connection can be used again."""
 
-    def __init__(self, core: Core, connection: Connection, timeout: Optional[float]) -> None:
+    def __init__(self, core: Core, connection: Connection, timeout: float | None) -> None:
         self.connection, self.timeout, self.status = connection, timeout, 0
-        self.headers: Dict[str, str] = {}
-        self._core: Optional[Core] = core
+        self.headers: dict[str, str] = {}
         self.has_bytes = self._is_chunked = False
+        self._core: Core | None = core
         # Bytes of the body or of the chunk that are missing; None: until the connection closes.
-        self._missing: Optional[int] = None
+        self._missing: int | None = 0
         self._buffer, self._line = bytearray(), b""
-        self._lines: Deque[bytes] = deque()
+        self._lines: deque[bytes] = deque()
 
     async def head(self) -> None:
-        lines: List[str] = []
+        lines: list[str] = []
         while self.status < 200:
             first, *lines = (await self._until(b"\r\n\r\n")).split("\r\n")
             version, status = (first.split(" ", 2) + [""])[:2]
@@ -108,29 +107,20 @@ class Answer:
             self.status = int(status)
         for name, _, value in (line.partition(":") for line in lines):
             self.headers[name.strip().lower()] = value.strip()
-        length, coding = (self.headers.get(name, "") for name in ("content-length", "transfer-encoding"))
-        has_body = self.status not in (204, 304)
-        self._is_chunked = has_body and coding.lower() == "chunked"
-        if self._is_chunked or not has_body:
-            self._missing = 0
-        elif length.isdigit():
-            self._missing = int(length)
+        has_body, length = self.status not in (204, 304), self.headers.get("content-length", "")
+        coding = self.headers.get("transfer-encoding", "").lower()
+        self._is_chunked = has_body and coding == "chunked"
+        if has_body and not self._is_chunked:
+            self._missing = int(length) if length.isdigit() else None
 
     async def chunk(self) -> bytes:
         """The next bytes of the body; none at its end."""
         if self._is_chunked and self._missing == 0:
             await self._next_chunk()
         if self._missing == 0:
-            core, self._core = self._core, None
-            keeps = self.headers.get("connection", "").lower() != "close" and not self._buffer
-            if core and not (keeps and core.keep(self.connection)):
-                self.connection.close()
-            return b""
-        if not self._buffer and not await self._receive():
-            if self._missing is not None:
-                raise self._broken("the connection ended")
+            self._end(self.headers.get("connection", "").lower() != "close" and not self._buffer)
+        elif not self._buffer and not await self._receive():
             self.close()
-            return b""
         data = bytes(self._buffer[: self._missing])
         del self._buffer[: len(data)]
         self._missing = self._missing and self._missing - len(data)
@@ -151,22 +141,24 @@ class Answer:
         while (at := self._buffer.find(end)) < 0:
             if len(self._buffer) > HEAD_MAX:
                 raise self._broken("its head does not end")
-            if not await self._receive():
-                raise self._broken("the connection ended")
+            await self._receive()
         text = self._buffer[:at].decode("latin-1")
         del self._buffer[: at + len(end)]
         return text
 
     async def _receive(self) -> bool:
-        """Whether more bytes have come; else the connection has closed."""
+        """Whether more bytes have come; else a body that ends with its connection is over."""
         try:
             data = await self.connection.receive(self.timeout)
+        except (socket.timeout, asyncio.TimeoutError) as error:
+            raise self._broken(f"nothing for {self.timeout} s") from error
         except OSError as error:
-            is_late = isinstance(error, TimeoutError)
-            raise self._broken(f"nothing for {self.timeout} s" if is_late else error) from error
+            raise self._broken(error) from error
         except BaseException:
             self.close()
             raise
+        if not data and self._missing is not None:
+            raise self._broken("the connection ended")
         self._buffer += data
         self.has_bytes = self.has_bytes or bool(data)
         return bool(data)
@@ -176,7 +168,7 @@ class Answer:
         return cut_off(f"The answer of larderd was cut off ({why}).")
 
     async def body(self) -> bytes:
-        parts: List[bytes] = []
+        parts: list[bytes] = []
         while not parts or parts[-1]:
             parts.append(await self.chunk())
         return b"".join(parts)
@@ -188,7 +180,7 @@ class Answer:
         except ValueError as error:
             raise bad_answer(f"An answer of {self.status} is not JSON ({error}).") from error
 
-    async def frame(self) -> Tuple[Dict[str, Any], bytes]:
+    async def frame(self) -> tuple[dict[str, Any], bytes]:
         """The next line of a stream: its object and its text."""
         while not self._lines:
             data = await self.chunk()
@@ -204,22 +196,24 @@ class Answer:
 
     async def drain(self) -> None:
         """Reads what follows the last frame."""
-        try:
+        with suppress(Problem):
             await self.body()
-        except Problem:
-            pass
 
     async def problem(self) -> Problem:
         if self.headers.get("content-type", "").startswith("application/problem+json"):
             return Problem.of(await self.json())
-        body, detail = await self.body(), f"The answer has the status {self.status}."
-        quoted = body[:65536].decode("utf-8", "replace")
-        kind = "urn:larder:origin-status"
-        return OriginFailed(kind, detail, origin_status=self.status, body=quoted)
+        body = (await self.body())[:65536].decode("utf-8", "replace")
+        detail = f"The answer has the status {self.status}."
+        members = {"origin_status": self.status, "body": body}
+        return OriginFailed("urn:larder:origin-status", detail, members)
 
     def close(self) -> None:
+        self._end(keeps=False)
+
+    def _end(self, keeps: bool) -> None:
+        """Keeps the connection for the next request, or closes it."""
         core, self._core = self._core, None
-        if core:
+        if core and not (keeps and core.keep(self.connection)):
             self.connection.interrupt()
             self.connection.close()
 
@@ -230,14 +224,15 @@ class Core:
     `name` is the name of the client in its own changes; without it, a unique one.
     """
 
+    _io: type[Connection]
+
     def __init__(
-        self, socket: Optional[str] = None, account: Optional[str] = None, name: Optional[str] = None
+        self, socket: str | None = None, account: str | None = None, name: str | None = None
     ) -> None:
         self.account, self._given_name = account, name
-        self._paths = socket_paths(socket)
-        self._closed = threading.Event()
+        self._paths, self._closed = socket_paths(socket), threading.Event()
         # Closes what ends with this client.
-        self._at_close: List[Callable[[], Any]] = []
+        self._at_close: list[Callable[[], Any]] = []
         self._begin()
         _clients.add(self)
 
@@ -245,19 +240,8 @@ class Core:
         """Begins with an empty pool and a name of its own, as a child of a fork has to."""
         self.name = self._given_name or str(uuid.uuid4())
         self._lock = threading.Lock()
-        self._idle: List[Connection] = []
+        self._idle: list[Connection] = []
         self._live: weakref.WeakSet[Connection] = weakref.WeakSet()
-
-    # What the two clients do differently.
-
-    def _connect(self, path: str) -> Connection:
-        raise NotImplementedError
-
-    async def _pause(self, time: float) -> None:
-        raise NotImplementedError
-
-    async def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        raise NotImplementedError
 
     @property
     def is_closed(self) -> bool:
@@ -270,10 +254,11 @@ class Core:
             live = list(self._live)
         for connection in live:
             connection.interrupt()
-        for connection in idle:
-            connection.close()
-        for close in self._at_close:
+        for close in [connection.close for connection in idle] + self._at_close:
             close()
+
+    async def _pause(self, time: float) -> None:
+        await self._io.pause(time, self._closed)
 
     def keep(self, connection: Connection) -> bool:
         """Whether the connection is kept for the next request."""
@@ -283,7 +268,7 @@ class Core:
             self._idle.append(connection)
             return True
 
-    async def _open(self, fresh: bool) -> Tuple[Connection, bool]:
+    async def _open(self, fresh: bool = True) -> tuple[Connection, bool]:
         """A connection, and whether it was used before."""
         if self.is_closed:
             raise Problem("urn:larder:client-closed", "The client is closed.")
@@ -300,7 +285,7 @@ class Core:
             failures = []
             for path in self._paths:
                 try:
-                    connection = self._connect(path)
+                    connection = self._io(path)
                 except BlockingIOError:
                     break  # A daemon listens, and its backlog is full.
                 except OSError as error:
@@ -320,10 +305,13 @@ class Core:
         raise Problem("urn:larder:overloaded", "Too many connections wait at the socket.")
 
     async def request(
-        self, method: str, path: str, query: Optional[Members] = None, body: Body = None,
-        headers: Optional[Members] = None, timeout: Optional[float] = REPORT_TIME,
+        self, method: str, path: str, query: Members | None = None, body: Body = None,
+        headers: Members | None = None, timeout: float | None = REPORT_TIME,
     ) -> Answer:  # fmt: skip
-        """Sends a request and reads the head of its answer; raises the problem of a refusal."""
+        """Sends a request and reads the head of its answer; raises the problem of a refusal.
+
+        The account goes with the query, if there is one.
+        """
         fields = {"Larder-Client": self.name, "Accept": "application/jsonl", **given(headers or {})}
         is_whole = body is None or isinstance(body, bytes)
         if not is_whole:
@@ -332,13 +320,14 @@ class Core:
             fields["Content-Length"] = str(len(body or b""))  # type: ignore[arg-type]
         repeats = method != "POST" or path in ("/v1/fetch", "/v1/watch")
         repeats = repeats and is_whole and "If-Match" not in fields
-        parameters = urlencode(given(query or {}), quote_via=quote)
-        head = request_head(method, f"{path}?{parameters}" if parameters else path, fields)
+        if query is not None:
+            parameters = urlencode(given({"account": self.account, **query}), quote_via=quote)
+            path = f"{path}?{parameters}" if parameters else path
         while True:
             connection, is_used = await self._open(fresh=not repeats)
             answer = Answer(self, connection, timeout)
             try:
-                for data in pieces(head, body):
+                for data in pieces(method, path, fields, body):
                     try:
                         await connection.send(data)
                     except OSError:
@@ -358,50 +347,28 @@ class Core:
         return answer
 
     async def command(
-        self, method: str, path: str, members: Members, timeout: Optional[float] = REPORT_TIME
+        self, method: str, path: str, members: Members, timeout: float | None = REPORT_TIME
     ) -> Answer:
-        body = json.dumps(given(members)).encode()
-        fields = {"Content-Type": "application/json"}
-        return await self.request(method, path, None, body, fields, timeout)
+        members = given({"account": self.account, **members})
+        members.update({name: duration(members[name]) for name in DURATIONS if name in members})
+        headers, body = {"Content-Type": "application/json"}, json.dumps(members).encode()
+        return await self.request(method, path, None, body, headers, timeout)
 
     async def report(
-        self, method: str, path: str, query: Optional[Members] = None, timeout: float = REPORT_TIME
+        self, method: str, path: str, query: Members | None = None, timeout: float = REPORT_TIME
     ) -> Any:
         return await (await self.request(method, path, query, timeout=timeout)).json()
 
-    async def pages(self, path: str, query: Members) -> List[Any]:
+    async def pages(self, path: str, query: Members) -> list[Any]:
         """The items of all pages of a list."""
-        items: List[Any] = []
-        wanted = {"account": self.account, "limit": 1000, **query}
+        items: list[Any] = []
+        cursor = None
         while True:
-            page = await self.report("GET", path, wanted)
-            items += page["items"]
-            wanted["cursor"] = page["next"]
-            if page["next"] is None:
+            page = await self.report("GET", path, {"limit": 1000, "cursor": cursor, **query})
+            items, cursor = items + page["items"], page["next"]
+            if cursor is None:
                 return items
 
 
-class Resumption:
-    """When a stream connects again."""
-
-    def __init__(self, core: Core, was_connected: bool = False) -> None:
-        self._core, self.was_connected, self.failures = core, was_connected, 0
-
-    def spoke(self) -> None:
-        self.failures, self.was_connected = 0, True
-
-    def check(self, error: Problem) -> None:
-        """Raises an error after which no other try makes sense."""
-        # Without a daemon from the start, the text tells how to begin.
-        is_new = isinstance(error, NoDaemon) and not self.was_connected
-        if is_new or not error.retryable:
-            raise error
-
-    async def wait(self) -> None:
-        longest = min(PAUSE_MAX, PAUSE_MIN * 2 ** min(self.failures, 10))
-        self.failures += 1
-        await self._core._pause(random.uniform(PAUSE_MIN, longest))
-
-
 _clients: weakref.WeakSet[Core] = weakref.WeakSet()
-os.register_at_fork(after_in_child=lambda: [c._begin() for c in list(_clients)])  # type: ignore[func-returns-value]
+os.register_at_fork(after_in_child=lambda: [c._begin() for c in list(_clients)])  # type: ignore

@@ -7,20 +7,25 @@ import json
 import re
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple, Type, TypeVar, Union, cast
+from typing import Any, Mapping, NamedTuple, TypeVar, Union, cast
 
 from ._problem import Problem
 from ._wire import FailedRow
 
+__all__ = [
+    "Auth", "Bookmark", "CacheAnswer", "Credential", "Deleted", "Entry", "Event", "Evicted",
+    "Failure", "Mark", "Origin", "Other", "Put", "Receipt", "Remapped", "Reset", "Snapshot",
+    "Unchanged", "View", "WriteChanged",
+]  # fmt: skip
 T = TypeVar("T")
 
 
 class Mark(NamedTuple):
     """Ids of the writes of a row that wait or failed. `id` is its entity; None: it has no mark."""
 
-    id: Optional[str]
-    pending: List[str]
-    failed: List[str]
+    id: str | None
+    pending: list[str]
+    failed: list[str]
 
 
 @dataclass(frozen=True)
@@ -36,8 +41,8 @@ class Entry:
 
     id: str
     status: int
-    media_type: Optional[str]
-    etag: Optional[str]
+    media_type: str | None
+    etag: str | None
     rev: int
     source: str
     stale: bool
@@ -46,10 +51,10 @@ class Entry:
     failed: int
     complete: bool
     content: bytes = field(repr=False)
-    pending_ids: List[str] = field(default_factory=list)
-    missing: List[str] = field(default_factory=list)
-    marks: Dict[str, Mark] = field(default_factory=dict, repr=False)
-    failed_rows: List[FailedRow] = field(default_factory=list, repr=False)
+    pending_ids: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    marks: dict[str, Mark] = field(default_factory=dict, repr=False)
+    failed_rows: list[FailedRow] = field(default_factory=list, repr=False)
 
     @property
     def text(self) -> str:
@@ -62,7 +67,7 @@ class Entry:
     def json(self) -> Any:
         return json.loads(self.content)
 
-    def rows(self, pointer: str = "") -> List[Tuple[Any, Mark]]:
+    def rows(self, pointer: str = "") -> list[tuple[Any, Mark]]:
         """The rows of the list at a JSON pointer, each with its mark."""
         value = self.json()
         for part in pointer.split("/")[1:]:
@@ -77,7 +82,7 @@ class Entry:
 Snapshot = Entry
 
 
-def entry_of_frame(frame: Mapping[str, Any], line: bytes, body: Optional[bytes]) -> Entry:
+def entry_of_frame(frame: Mapping[str, Any], line: bytes, body: bytes | None) -> Entry:
     """The entry of a snapshot frame; `body` if it did not fit into the frame."""
     entry, rows = frame["entry"], frame.get("rows", [])
     if body is None and "body_b64" in entry:
@@ -93,11 +98,11 @@ def entry_of_frame(frame: Mapping[str, Any], line: bytes, body: Optional[bytes])
 
 def entry_of_headers(id: str, headers: Mapping[str, str], body: bytes) -> Entry:
     """An entry that was read by its id."""
-    told, rev = CacheAnswer(headers, True), int(headers.get("larder-rev", 0))
-    failed, complete = int(headers.get("larder-failed", 0)), headers.get("larder-complete") != "false"
+    told = CacheAnswer(headers, is_own=True)
+    rev, failed = (int(headers.get(name) or 0) for name in ("larder-rev", "larder-failed"))
     return Entry(
-        id, 200, headers.get("content-type"), headers.get("etag"), rev, told.source, told.stale,
-        told.age, told.pending, failed, complete, body,
+        id, 200, headers.get("content-type"), headers.get("etag"), rev, told.source,
+        told.stale, told.age, told.pending, failed, headers.get("larder-complete") != "false", body,
     )  # fmt: skip
 
 
@@ -113,12 +118,12 @@ class CacheAnswer:
         passed = any(part.startswith("fwd-status=") and part != "fwd-status=304" for part in parts)
         self.source = "network" if passed or not status else "cache"
         # An answer of an origin that has no lifetime is stale; a program's own bytes are not.
-        lifetime = next((part[4:] for part in parts if part.startswith("ttl=")), "0" if is_own else "-")
-        is_confirmed = self.source == "network" or "fwd-status=304" in parts
-        self.stale = lifetime.startswith("-") and not is_confirmed
+        lifetimes = [part[4:] for part in parts if part.startswith("ttl=")]
+        is_late = lifetimes[0].startswith("-") if lifetimes else not is_own
+        self.stale = is_late and self.source == "cache" and "fwd-status=304" not in parts
         self.age = float(headers.get("age") or 0)
         self.pending = int(headers.get("larder-pending") or 0)
-        self.modifier: Optional[str] = None
+        self.modifier: str | None = None
 
     def __repr__(self) -> str:
         return f"CacheAnswer({vars(self)})"
@@ -126,12 +131,11 @@ class CacheAnswer:
 
 def _raw_member(text: str, name: str) -> str:
     """The text of an object's member, as it came."""
-    decoder, space = json.JSONDecoder(), re.compile(r"[\s,:]*")
-    at = text.index("{") + 1
+    decode, between, at = json.JSONDecoder().raw_decode, re.compile(r"[\s,:]*"), text.index("{") + 1
     while True:
-        found, at = decoder.raw_decode(text, space.match(text, at).end())  # type: ignore[union-attr]
-        start = space.match(text, at).end()  # type: ignore[union-attr]
-        at = decoder.raw_decode(text, start)[1]
+        found, at = decode(text, next(between.finditer(text, at)).end())
+        start = next(between.finditer(text, at)).end()
+        at = decode(text, start)[1]
         if found == name:
             return text[start:at]
 
@@ -145,7 +149,7 @@ class Frame:
 
     rev, id = _member("rev", 0), _member("id", "")
 
-    def __init__(self, frame: Dict[str, Any]) -> None:
+    def __init__(self, frame: dict[str, Any]) -> None:
         self.frame = frame
 
     def __repr__(self) -> str:
@@ -190,10 +194,8 @@ class Other(Frame): "A frame that only a newer daemon knows."
 # fmt: on
 
 View = Union[Entry, Unchanged, Deleted, Failure]
-Event = Union[
-    Put, Deleted, Evicted, WriteChanged, Remapped, Origin, Auth, Bookmark, Reset, Other
-]  # fmt: skip
-EVENTS: Dict[str, Type[Any]] = {
+Event = Union[Put, Deleted, Evicted, WriteChanged, Remapped, Origin, Auth, Bookmark, Reset, Other]
+EVENTS: dict[str, type[Any]] = {
     "put": Put, "delete": Deleted, "evict": Evicted, "modifier": WriteChanged,
     "remapped": Remapped, "origin": Origin, "auth": Auth, "bookmark": Bookmark,
 }  # fmt: skip
@@ -206,7 +208,7 @@ class Credential(NamedTuple):
     expires: Union[datetime, str, None] = None
     header: str = "Authorization"
 
-    def members(self) -> Dict[str, Optional[str]]:
+    def members(self) -> dict[str, str | None]:
         expires = self.expires
         if isinstance(expires, datetime):
             expires = expires.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -217,5 +219,5 @@ class Receipt(NamedTuple):
     """The answer to a write of an entry."""
 
     is_new: bool
-    etag: Optional[str]
-    rev: Optional[int]
+    etag: str | None
+    rev: int | None

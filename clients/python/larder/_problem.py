@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, Optional, Tuple, Type
+from typing import Any, Mapping
 
 from ._wire import PROBLEMS
 
+__all__ = [
+    "CutOff", "Gone", "Invalid", "Miss", "NoDaemon", "NotPermitted", "Offline", "OriginFailed",
+    "Problem", "TooLarge", "TooLate", "Unavailable", "UnknownOrigin",
+]  # fmt: skip
 START = (
     "Begin in one of two ways: `sudo adduser NAME larder-clients` (log in again), or "
     "`systemctl --user enable --now larder.socket` (works immediately)."
@@ -18,27 +22,25 @@ class Problem(Exception):
     `type` is for programs; a type of a newer daemon is kept as text. `members` has all members.
     """
 
-    def __init__(
-        self, type: str, detail: str = "", title: str = "", status: int = 0, hint: str = "",
-        request_id: str = "", retryable: Optional[bool] = None, origin_status: Optional[int] = None,
-        body: Any = None, members: Optional[Mapping[str, Any]] = None,
-    ) -> None:  # fmt: skip
-        text = (detail or title or type).rstrip(".")
-        super().__init__(f"{text}. {hint}" if hint else text)
-        known = PROBLEMS.get(type, (status, False))
-        self.type, self.title, self.detail, self.hint = type, title, detail, hint
-        self.status, self.request_id = status or known[0], request_id
-        self.retryable = known[1] if retryable is None else retryable
-        self.origin_status, self.body = origin_status, body
-        self.members: Dict[str, Any] = dict(members or {})
+    def __init__(self, type: str, detail: str = "", members: Mapping[str, Any] = {}) -> None:
+        given = {name: value for name, value in members.items() if value is not None}
+        status, retryable = PROBLEMS.get(type, (0, False))
+        self.type, self.detail, self.members = type, detail, dict(members)
+        self.title: str = given.get("title", "")
+        self.status: int = given.get("status", status)
+        self.hint: str = given.get("hint", "")
+        self.request_id: str = given.get("request_id", "")
+        self.retryable: bool = given.get("retryable", retryable)
+        self.origin_status: int | None = given.get("origin_status")
+        self.body: Any = given.get("body")
+        text = (detail or self.title or type).rstrip(".")
+        super().__init__(f"{text}. {self.hint}" if self.hint else text)
 
     @staticmethod
     def of(members: Mapping[str, Any]) -> Problem:
         """The problem as the daemon sent it, in the class of its type."""
-        names = "detail title status hint request_id retryable origin_status body".split()
-        given = {name: members[name] for name in names if members.get(name) is not None}
         type = str(members.get("type"))
-        return _class_of(type)(type, members=members, **given)
+        return _class_of(type)(type, members.get("detail") or "", members)
 
 
 # fmt: off
@@ -48,7 +50,7 @@ class Gone(Problem): "The origin says that the thing is gone."
 class UnknownOrigin(Problem): "The URL belongs to no origin, or there is no origin of the name."
 class NotPermitted(Problem): "Only an administrator may do this."
 class Offline(Problem): "The origin cannot be reached now."
-class OriginFailed(Problem): "The origin refused (`origin_status`, `body`), or its answer is unusable."
+class OriginFailed(Problem): "The origin refused (`origin_status`, `body`); or its answer is unusable."
 class TooLarge(Problem): "A body or a head is above a limit."
 class Invalid(Problem): "The daemon does not take the request as it is."
 class TooLate(Problem): "The write was sent or settled before, or the lease is over."
@@ -56,7 +58,7 @@ class Unavailable(Problem): "No room, too much to do, or an error of the daemon'
 class CutOff(Unavailable): "The connection to the daemon ended within an answer."
 # fmt: on
 
-_CLASSES: Tuple[Tuple[Type[Problem], str], ...] = (
+_CLASSES: tuple[tuple[type[Problem], str], ...] = (
     (Miss, "miss no-such-modifier"),
     (Gone, "deleted"),
     (UnknownOrigin, "unknown-origin no-such-origin"),
@@ -69,7 +71,7 @@ _CLASSES: Tuple[Tuple[Type[Problem], str], ...] = (
 )
 
 
-def _class_of(type: str) -> Type[Problem]:
+def _class_of(type: str) -> type[Problem]:
     if type not in PROBLEMS:
         return Problem
     for cls, names in _CLASSES:
@@ -79,7 +81,7 @@ def _class_of(type: str) -> Type[Problem]:
 
 
 def cut_off(detail: str) -> CutOff:
-    return CutOff("urn:larder:cut-off", detail, retryable=True, hint="Try again.")
+    return CutOff("urn:larder:cut-off", detail, {"retryable": True, "hint": "Try again."})
 
 
 def bad_answer(detail: str) -> OriginFailed:
@@ -88,4 +90,4 @@ def bad_answer(detail: str) -> OriginFailed:
 
 def no_daemon(failures: str) -> NoDaemon:
     detail = f"No larderd answers at {failures}"
-    return NoDaemon("urn:larder:no-daemon", detail, retryable=True, hint=START)
+    return NoDaemon("urn:larder:no-daemon", detail, {"retryable": True, "hint": START})

@@ -1,15 +1,46 @@
-"""The streams of fetch, follow and watch, and when they connect again."""
+"""The streams of fetch, follow and watch, and the methods that both clients have."""
 
 from __future__ import annotations
 
-from typing import Any, Dict, Generic, List, Optional, TypeVar
+import functools
+import inspect
+import random
+from typing import TYPE_CHECKING, Any, Callable, Coroutine, Generic, TypeVar, overload
 
-from ._core import PAUSE_MAX, Answer, Core, Members, Resumption, given, seconds
+from ._connections import run
+from ._core import Answer, Core, Members, given, seconds
 from ._model import EVENTS, Deleted, Event, Failure, Other, Reset, Unchanged, View, entry_of_frame
-from ._problem import Gone, Problem, cut_off
+from ._problem import Gone, NoDaemon, Problem, cut_off
 
+if TYPE_CHECKING:
+    from typing_extensions import Concatenate, ParamSpec
+
+    P = ParamSpec("P")
+else:
+    P = TypeVar("P")
+R = TypeVar("R")
 T = TypeVar("T")
-HEARTBEAT = 15.0
+HEARTBEAT, PAUSE_MIN, PAUSE_MAX = 15.0, 0.1, 5.0
+
+
+class Resumption:
+    """When to try again after a break."""
+
+    def __init__(self, core: Core, was_connected: bool = False) -> None:
+        self._core, self.was_connected, self.failures = core, was_connected, 0
+
+    def spoke(self) -> None:
+        self.failures, self.was_connected = 0, True
+
+    async def after(self, error: Problem) -> None:
+        """Waits with backoff and jitter; raises an error after which no try makes sense."""
+        # Without a daemon from the start, the text tells how to begin.
+        is_new = isinstance(error, NoDaemon) and not self.was_connected
+        if is_new or not error.retryable:
+            raise error
+        longest = min(PAUSE_MAX, PAUSE_MIN * 2 ** min(self.failures, 10))
+        self.failures += 1
+        await self._core._pause(random.uniform(PAUSE_MIN, longest))
 
 
 class AsyncStream(Generic[T]):
@@ -20,13 +51,13 @@ class AsyncStream(Generic[T]):
     def __init__(self, core: Core, command: Members) -> None:
         self.core, self.command, self.is_closed = core, given(command), False
         self.resumption = Resumption(core)
-        self.answer: Optional[Answer] = None
-        self.items: List[T] = []
+        self.answer: Answer | None = None
+        self.items: list[T] = []
         # The daemon limits the time of a fetch.
         limit = command.get("timeout")
-        self.head_time: Optional[float] = None if limit is None else seconds(limit) + 10
+        self.head_time: float | None = None if limit is None else seconds(limit) + 10
         # Without a frame for three heartbeats, the connection is lost.
-        self.silence: Optional[float] = 3 * seconds(command.get("heartbeat"), HEARTBEAT)
+        self.silence: float | None = 3 * seconds(command.get("heartbeat"), HEARTBEAT)
 
     def __aiter__(self) -> AsyncStream[T]:
         return self
@@ -53,13 +84,12 @@ class AsyncStream(Generic[T]):
             raise StopAsyncIteration
         return self.items.pop(0)
 
-    async def take(self, frame: Dict[str, Any], line: bytes) -> None:
+    async def take(self, frame: dict[str, Any], line: bytes) -> None:
         raise NotImplementedError
 
     async def failed(self, error: Problem) -> None:
         """After a break: raises, or waits before the next connection."""
-        self.resumption.check(error)
-        await self.resumption.wait()
+        await self.resumption.after(error)
 
     def close(self) -> None:
         """Ends the iteration, also that of another thread or task."""
@@ -77,7 +107,7 @@ class AsyncStream(Generic[T]):
 class WatchStream(AsyncStream[Event]):
     path = "/v1/watch"
 
-    async def take(self, frame: Dict[str, Any], line: bytes) -> None:
+    async def take(self, frame: dict[str, Any], line: bytes) -> None:
         kind = str(frame.get("type"))
         if frame.get("initial_done"):
             self.command["initial"] = None
@@ -106,19 +136,16 @@ class FetchStream(AsyncStream[View]):
         if not command.get("follow"):
             self.silence = self.head_time
 
-    async def take(self, frame: Dict[str, Any], line: bytes) -> None:
+    async def take(self, frame: dict[str, Any], line: bytes) -> None:
         kind = frame.get("type")
         if kind == "snapshot":
-            body: Optional[bytes] = None
-            path = frame["entry"].get("body_href")
+            path, body = frame["entry"].get("body_href"), None
             if path:
-                query = None if "?" in path else {"account": self.core.account}
-                body = await (await self.core.request("GET", path, query)).body()
+                answer = await self.core.request("GET", path, None if "?" in path else {})
+                body = await answer.body()
             self.items.append(entry_of_frame(frame, line, body))
-        elif kind == "unchanged":
-            self.items.append(Unchanged(frame))
-        elif kind == "deleted":
-            self.items.append(Deleted(frame))
+        elif kind in ("unchanged", "deleted"):
+            self.items.append(Deleted(frame) if kind == "deleted" else Unchanged(frame))
         elif kind == "problem":
             self.items.append(Failure(Problem.of(frame["problem"])))
         elif kind == "end":
@@ -141,9 +168,8 @@ class FetchStream(AsyncStream[View]):
 class FollowStream(FetchStream):
     shown, is_deleted, is_outage_told = -1, False, False
 
-    async def take(self, frame: Dict[str, Any], line: bytes) -> None:
-        self.is_outage_told = False
-        kind, revision = frame.get("type"), frame.get("rev", 0)
+    async def take(self, frame: dict[str, Any], line: bytes) -> None:
+        kind, revision, self.is_outage_told = frame.get("type"), frame.get("rev", 0), False
         if kind == "snapshot":
             # An older cached view: the program has a newer one, which is no longer cached.
             is_older = revision < self.shown and frame.get("source") != "network"
@@ -167,9 +193,64 @@ class FollowStream(FetchStream):
             self.is_deleted = True
             self.items.append(Deleted({"type": "deleted", **error.members}))
         else:
-            self.resumption.check(error)
             is_first = self.resumption.was_connected and self.resumption.failures == 0
+            await self.resumption.after(error)
             if not is_first and not self.is_outage_told:
                 self.is_outage_told = True
                 self.items.append(Failure(error))
-            await self.resumption.wait()
+
+
+class Stream(Generic[T]):
+    """The items of a stream. The connection closes with the loop's end, or with `close`."""
+
+    def __init__(self, items: AsyncStream[T]) -> None:
+        self._items = items
+
+    def __iter__(self) -> Stream[T]:
+        return self
+
+    def __next__(self) -> T:
+        try:
+            return run(self._items.__anext__())
+        except StopAsyncIteration:
+            raise StopIteration from None
+
+    def close(self) -> None:
+        """Ends the iteration, also that of another thread."""
+        self._items.close()
+
+    __del__ = close
+
+
+class Blocking:
+    """Its operations are functions."""
+
+
+class Awaiting:
+    """Its operations are coroutine functions."""
+
+
+class operation(Generic[P, R]):
+    """A method that is written once, for asyncio; it also blocks, or gives a stream that does."""
+
+    def __init__(self, method: Callable[Concatenate[Any, P], R]) -> None:
+        @functools.wraps(method)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            result: Any = method(*args, **kwargs)
+            return run(result) if inspect.iscoroutine(result) else Stream(result)
+
+        self._method, self._call = method, call
+
+    @overload
+    def __get__(
+        self: operation[P, Coroutine[Any, Any, T]], owner: Blocking, cls: Any = None
+    ) -> Callable[P, T]: ...
+    @overload
+    def __get__(
+        self: operation[P, AsyncStream[T]], owner: Blocking, cls: Any = None
+    ) -> Callable[P, Stream[T]]: ...
+    @overload
+    def __get__(self, owner: Awaiting, cls: Any = None) -> Callable[P, R]: ...
+    def __get__(self, owner: Any, cls: Any = None) -> Any:
+        function: Any = self._call if issubclass(cls, Blocking) else self._method
+        return function.__get__(owner, cls)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
 from types import SimpleNamespace
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from ._adapter import Route, told
-from ._clients import run
+from ._adapter import Options, Route, told
+from ._connections import run
 from ._problem import Problem, no_daemon
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+async def _settled(result: Any) -> Any:
+    return await result if inspect.isawaitable(result) else result
 
 
 class _Common:
@@ -20,34 +28,32 @@ class _Common:
     """
 
     _kind: Any
+    _handle, _read = "handle_request", "read"
 
-    def __init__(
-        self, *, socket: Optional[str] = None, policy: Optional[str] = None,
-        account: Optional[str] = None, offline_writes: bool = False, fallback: Any = "direct",
-    ) -> None:  # fmt: skip
-        self._route = Route(socket, policy, account, offline_writes)
+    def __init__(self, *, fallback: Any = "direct", **options: Unpack[Options]) -> None:
+        self._route = Route(options)
         self._fallback = self._kind() if fallback == "direct" else fallback
         self._inner: Any = None
 
     async def _send(self, transport: Any, request: Any) -> httpx.Response:
-        raise NotImplementedError
-
-    async def _read(self, response: httpx.Response) -> bytes:
-        raise NotImplementedError
+        response: httpx.Response = await _settled(getattr(transport, self._handle)(request))
+        return response
 
     async def _answer(self, request: httpx.Request) -> httpx.Response:
         sent = self._sent(request)
         try:
-            self._inner = self._inner or self._kind(uds=self._route.path())
+            if self._inner is None:
+                self._route.connect().close()
+                self._inner = self._kind(uds=self._route.path)
             response = await self._send(self._inner, sent)
         except (Problem, httpx.ConnectError) as error:
-            problem = error if isinstance(error, Problem) else no_daemon(self._route.paths[0])
+            problem = error if isinstance(error, Problem) else no_daemon(self._route.path)
             if self._fallback is None or self._route.waits(request.method):
                 raise httpx.ConnectError(str(problem), request=request) from error
             self._route.warn(problem)
             return await self._send(self._fallback, request)
         is_short = response.status_code == 202 or response.status_code >= 400
-        body = await self._read(response) if is_short else b""
+        body = await _settled(getattr(response, self._read)()) if is_short else b""
         larder, refusal = told(response.status_code, response.headers, body)
         setattr(response, "larder", larder)
         if refusal:
@@ -75,31 +81,18 @@ class Transport(_Common, httpx.BaseTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         return run(self._answer(request))
 
-    async def _send(self, transport: Any, request: Any) -> httpx.Response:
-        response: httpx.Response = transport.handle_request(request)
-        return response
-
-    async def _read(self, response: httpx.Response) -> bytes:
-        return response.read()
-
     def close(self) -> None:
-        if self._inner:
-            self._inner.close()
+        for transport in filter(None, (self._inner, self._fallback)):
+            transport.close()
 
 
 class AsyncTransport(_Common, httpx.AsyncBaseTransport):
     __doc__, _kind = _Common.__doc__, httpx.AsyncHTTPTransport
+    _handle, _read = "handle_async_request", "aread"
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         return await self._answer(request)
 
-    async def _send(self, transport: Any, request: Any) -> httpx.Response:
-        response: httpx.Response = await transport.handle_async_request(request)
-        return response
-
-    async def _read(self, response: httpx.Response) -> bytes:
-        return await response.aread()
-
     async def aclose(self) -> None:
-        if self._inner:
-            await self._inner.aclose()
+        for transport in filter(None, (self._inner, self._fallback)):
+            await transport.aclose()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any
 
 import requests
 from requests.adapters import BaseAdapter, HTTPAdapter
@@ -11,9 +11,11 @@ from urllib3.connection import HTTPConnection
 from urllib3.connectionpool import HTTPConnectionPool
 from urllib3.exceptions import NewConnectionError
 
-from ._adapter import Route, told
+from ._adapter import Options, Route, told
 from ._problem import Problem
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 # The URL with each byte as it is; urllib3 spells it in its own way on the way to the connection.
 _target = threading.local()
@@ -56,20 +58,16 @@ class Adapter(HTTPAdapter):
     """
 
     def __init__(
-        self, *, socket: Optional[str] = None, policy: Optional[str] = None,
-        account: Optional[str] = None, offline_writes: bool = False,
-        fallback: Optional[BaseAdapter] = HTTPAdapter(),
-    ) -> None:  # fmt: skip
+        self, *, fallback: BaseAdapter | None = HTTPAdapter(), **options: Unpack[Options]
+    ) -> None:
         super().__init__()
-        self._route = Route(socket, policy, account, offline_writes)
-        self._fallback = fallback
+        self._route, self._fallback = Route(options), fallback
         self._pool = _Pool("larder", maxsize=16, route=self._route)
 
-    def get_connection(self, url: Any, proxies: Any = None) -> Any:
+    def get_connection(self, *_: Any, **__: Any) -> Any:
         return self._pool
 
-    def get_connection_with_tls_context(self, *_: Any, **__: Any) -> Any:
-        return self._pool
+    get_connection_with_tls_context = get_connection
 
     def cert_verify(self, *_: Any) -> None:
         """The daemon checks certificates."""
@@ -79,16 +77,15 @@ class Adapter(HTTPAdapter):
         return url.partition("#")[0]
 
     def send(
-        self, request: requests.PreparedRequest, stream: bool = False, timeout: Any = None,
-        verify: Any = True, cert: Any = None, proxies: Any = None,
-    ) -> requests.Response:  # fmt: skip
+        self, request: requests.PreparedRequest, *arguments: Any, **options: Any
+    ) -> requests.Response:
         method, sent = request.method or "GET", request.copy()
         try:
             sent.headers.update(self._route.fields(method, request.headers))
         except Problem as problem:
             raise requests.exceptions.InvalidHeader(str(problem)) from problem
         try:
-            return super().send(sent, stream, timeout)
+            return super().send(sent, *arguments, **options)
         except requests.ConnectionError as error:
             reason = getattr(error.args[0], "reason", None) if error.args else None
             if not isinstance(reason, _Unreached):
@@ -96,7 +93,7 @@ class Adapter(HTTPAdapter):
             if self._fallback is None or self._route.waits(method):
                 raise requests.ConnectionError(str(reason), request=request) from error
             self._route.warn(reason.__cause__)
-        return self._fallback.send(request, stream, timeout, verify, cert, proxies)
+        return self._fallback.send(request, *arguments, **options)
 
     def build_response(self, request: Any, answer: Any) -> requests.Response:
         response = super().build_response(request, answer)
