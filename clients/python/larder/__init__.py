@@ -11,6 +11,7 @@ from typing import Any
 from ._clients import *
 from ._model import *
 from ._problem import *
+from ._wire import *
 
 
 def __getattr__(name: str) -> Any:

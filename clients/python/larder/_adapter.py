@@ -11,7 +11,7 @@ from ._clients import Client
 from ._connections import SEND_TIME, run
 from ._core import given
 from ._model import CacheAnswer
-from ._problem import Problem
+from ._problem import Problem, fault
 
 READS = ("GET", "HEAD", "OPTIONS", "QUERY")
 
@@ -43,7 +43,7 @@ class Route:
         if "authorization" in headers or "cookie" in headers:
             detail = "A write that is sent later has no Authorization and no Cookie."
             hint = "Set the credential once: cachectl origin login NAME"
-            raise Problem("urn:larder:bad-request", detail, {"hint": hint})
+            raise fault("bad-request", detail, hint=hint)
         return {**self._fields, "Prefer": "respond-async"}
 
     def connect(self) -> socket.socket:
@@ -62,7 +62,9 @@ class Route:
             warnings.warn(f"{reason} The requests go directly to their origins.", stacklevel=5)
 
 
-def told(status: int, headers: Mapping[str, str], body: bytes) -> tuple[CacheAnswer, Problem | None]:
+def told(
+    status: int, headers: Mapping[str, str], body: bytes
+) -> tuple[CacheAnswer, Problem | None]:
     """Where an answer came from; and its problem, if the daemon itself has refused the request."""
     answer = CacheAnswer(headers)
     try:

@@ -1,4 +1,4 @@
-"""The two clients: `Client` blocks, `AsyncClient` is for asyncio. Their methods are written once."""
+"""The two clients, whose methods are written once: `Client` blocks, `AsyncClient` is awaited."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ import uuid
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from typing import (
-    IO, TYPE_CHECKING, Any, Callable, Coroutine, Generic, Iterable, Iterator, Mapping, Sequence,
-    TypedDict, TypeVar, Union,
+    IO, TYPE_CHECKING, Any, Callable, Coroutine, Generic, Iterable, Iterator, Sequence, TypeVar,
+    Union,
 )  # fmt: skip
 
 from ._connections import BlockingConnection, LoopConnection, run
-from ._core import Core, Duration, Members, duration, given, path_of, seconds
-from ._model import Credential, Deleted, Entry, Failure, Receipt, entry_of_headers
-from ._problem import CutOff, Invalid, OriginFailed, Problem, TooLate, bad_answer
+from ._core import Core, Members, duration, given, path_of, seconds
+from ._model import Credential, Entry, Failure, Receipt, entry_of_headers
+from ._problem import Problem, fault
 from ._streams import (
     AsyncStream, Awaiting, Blocking, FetchStream, FollowStream, Resumption, Stream, WatchStream,
     operation,
 )  # fmt: skip
-from ._wire import CredentialReport, ModifierConflict, ModifierReport, PinItem
+from ._wire import (
+    CredentialReport, CutOff, Deleted, Duration, FetchOptions, Invalid, ModifierConflict,
+    ModifierReport, PinItem, TooLate, WriteOptions,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -35,27 +38,6 @@ Content = Union[bytes, str, IO[bytes], Iterable[bytes]]
 Path = Union[str, "os.PathLike[str]"]
 BLOCK = 1 << 18
 SETTLED = ("confirmed", "failed", "cancelled", "dropped")
-
-
-class FetchOptions(TypedDict, total=False):
-    policy: str | None
-    network_wait: Duration
-    timeout: Duration
-    headers: Mapping[str, str]
-    partial: bool
-
-
-class WriteOptions(TypedDict, total=False):
-    request: Members
-    id: str
-    lane: str
-    depends_on: Sequence[str]
-    hold: Duration
-    expires: Duration
-    max_attempts: int
-    after_unknown: str
-    if_match: str
-    on_conflict: str
 
 
 @contextmanager
@@ -89,25 +71,19 @@ class WriteState:
 
     def __init__(self, core: Core, receipt: Members) -> None:
         self._core = core
-        self.write_id: str = receipt["id"]
-        self.state: str = receipt["state"]
+        self.id: str = receipt["id"]
+        self.write_id, self.state = self.id, str(receipt["state"])
         self.report: ModifierReport | None = None
+        self.answer: Members | None = None
+        self.conflict: list[ModifierConflict] = []
 
-    @property
-    def id(self) -> str:
-        return self.write_id
+    def _heard(self, report: ModifierReport) -> None:
+        self.report, self.state, self.answer = report, report["state"], report.get("answer")
+        self.conflict = report.get("conflict", [])
 
     @property
     def is_settled(self) -> bool:
         return self.state in SETTLED
-
-    @property
-    def answer(self) -> Members | None:
-        return self.report.get("answer") if self.report else None
-
-    @property
-    def conflict(self) -> list[ModifierConflict]:
-        return self.report.get("conflict", []) if self.report else []
 
     @property
     def problem(self) -> Problem | None:
@@ -115,16 +91,14 @@ class WriteState:
         if self.state != "failed":
             return None
         answer, reason = self.answer or {}, self.report and self.report["reason"]
-        members = {"hint": "Retry it, or drop it.", "origin_status": answer.get("status")}
+        told = {"origin_status": answer.get("status"), "body": answer.get("body")}
         detail = f"The write {self.write_id} failed ({reason})"
-        members["body"] = answer.get("body")
-        return OriginFailed("urn:larder:origin-status", detail, members)
+        return fault("origin-status", detail, hint="Retry it, or drop it.", **told)
 
     async def _refresh(self, wait: Duration = None) -> None:
         """Asks for the state, with `wait` after it is settled or the time is over."""
         path, query = path_of("modifiers", self.write_id), {"wait": duration(wait)}
-        report = await self._core.report("GET", path, query, timeout=seconds(wait) + 60)
-        self.report, self.state = report, report["state"]
+        self._heard(await self._core.report("GET", path, query, seconds(wait) + 60))
 
     async def _act(self, action: str) -> None:
         members = {"action": action, "ids": [self.write_id]}
@@ -164,19 +138,17 @@ class WriteState:
 
 
 class ItemState(WriteState):
-    """A created thing, and the write that creates it."""
+    """A created thing, and the write that creates it.
 
-    name = ""
+    `id` is the id of the thing: temporary, and real after the origin gave one. Both can be used.
+    `placeholder` is a text for the real id in URLs and JSON bodies of other writes.
+    """
 
-    @property
-    def id(self) -> str:
-        """The id of the thing: temporary, and real after the origin gave one. Both can be used."""
-        return self.report["targets"][-1]["id"] if self.report else self.name
+    placeholder = ""
 
-    @property
-    def placeholder(self) -> str:
-        """Text for the real id in URLs and JSON bodies of other writes."""
-        return "{{id:" + self.name + "}}"
+    def _heard(self, report: ModifierReport) -> None:
+        super()._heard(report)
+        self.id = report["targets"][-1]["id"]
 
 
 class AsyncWrite(Awaiting, WriteState):
@@ -241,7 +213,7 @@ class Operations(Core, Generic[W, I]):
         options["policy"] = policy = options.get("policy") or "network-first"
         takes_first = policy != "cache-then-network" and options.get("network_wait")
         entry: Entry | None = None
-        problem: Problem = bad_answer("A fetch has no snapshot.")
+        problem = fault("bad-answer", "A fetch has no snapshot.")
         with closing(FetchStream(self, {"url": url, **options})) as stream:
             async for view in stream:
                 if isinstance(view, Entry):
@@ -251,8 +223,7 @@ class Operations(Core, Generic[W, I]):
                 elif isinstance(view, Failure):
                     problem = view.problem
                 elif isinstance(view, Deleted):
-                    members = {**view.frame, "type": "urn:larder:deleted", "detail": f"{url} is gone."}
-                    entry, problem = None, Problem.of(members)
+                    entry, problem = None, fault("deleted", f"{url} is gone.", **view.frame)
         if entry is None:
             raise problem
         return entry
@@ -393,7 +364,7 @@ class Operations(Core, Generic[W, I]):
             # Without rules that make the row an entity, the thing is what Location names.
             receipt = await self._accept([row, thing], more)
         item = self._item_type(self, receipt)
-        item.name = name
+        item.placeholder = "{{id:" + name + "}}"
         await item._refresh()
         return item
 
@@ -402,7 +373,7 @@ class Operations(Core, Generic[W, I]):
         reports = await self.pages("/v1/modifiers", {"state": state})
         writes = [self._write_type(self, report) for report in reports]
         for write, report in zip(writes, reports):
-            write.report = report
+            write._heard(report)
         return writes
 
     writes = operation(_writes)
@@ -452,12 +423,12 @@ class Operations(Core, Generic[W, I]):
             except Exception as error:
                 # The connection closes, and the daemon asks the next program.
                 logging.getLogger("larder").exception("renewal of a credential failed")
-                kind = "urn:larder:not-renewed"
-                raise Problem(kind, repr(error), {"retryable": True}) from error
+                raise fault("not-renewed", repr(error), retryable=True) from error
             # TooLate: another program was asked meanwhile, or the user has logged in.
             with suppress(TooLate):
                 await self._set_credential(origin, credential, lease=order["lease"])
-            await answer.drain()
+            with suppress(Problem):
+                await answer.body()
 
     @operation
     async def status(self) -> dict[str, Any]:

@@ -18,12 +18,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Union
 from urllib.parse import quote, urlencode
 
-from ._problem import CutOff, OriginFailed, Problem, bad_answer, cut_off, no_daemon
+from ._problem import Problem, cut_off, fault, no_daemon
+from ._wire import CutOff, Duration
 
 if TYPE_CHECKING:
     from ._connections import BlockingConnection as Connection
 
-Duration = Union[str, float, None]
 Body = Union[None, bytes, Iterable[bytes]]
 Members = Mapping[str, Any]
 DURATIONS = ("network_wait", "timeout", "heartbeat", "hold", "expires")
@@ -90,11 +90,11 @@ class Answer:
     def __init__(self, core: Core, connection: Connection, timeout: float | None) -> None:
         self.connection, self.timeout, self.status = connection, timeout, 0
         self.headers: dict[str, str] = {}
-        self.has_bytes = self._is_chunked = False
+        self._is_chunked = False
         self._core: Core | None = core
         # Bytes of the body or of the chunk that are missing; None: until the connection closes.
         self._missing: int | None = 0
-        self._buffer, self._line = bytearray(), b""
+        self._buffer, self._rest = bytearray(), b""
         self._lines: deque[bytes] = deque()
 
     async def head(self) -> None:
@@ -107,11 +107,16 @@ class Answer:
             self.status = int(status)
         for name, _, value in (line.partition(":") for line in lines):
             self.headers[name.strip().lower()] = value.strip()
-        has_body, length = self.status not in (204, 304), self.headers.get("content-length", "")
-        coding = self.headers.get("transfer-encoding", "").lower()
-        self._is_chunked = has_body and coding == "chunked"
-        if has_body and not self._is_chunked:
+        if self.status in (204, 304):
+            return
+        length = self.headers.get("content-length", "")
+        self._is_chunked = self.headers.get("transfer-encoding", "").lower() == "chunked"
+        if not self._is_chunked:
             self._missing = int(length) if length.isdigit() else None
+
+    @property
+    def has_begun(self) -> bool:
+        return self.status > 0 or len(self._buffer) > 0
 
     async def chunk(self) -> bytes:
         """The next bytes of the body; none at its end."""
@@ -160,10 +165,9 @@ class Answer:
         if not data and self._missing is not None:
             raise self._broken("the connection ended")
         self._buffer += data
-        self.has_bytes = self.has_bytes or bool(data)
         return bool(data)
 
-    def _broken(self, why: object) -> CutOff:
+    def _broken(self, why: object) -> Problem:
         self.close()
         return cut_off(f"The answer of larderd was cut off ({why}).")
 
@@ -178,7 +182,8 @@ class Answer:
         try:
             return json.loads(body) if body.strip() else None
         except ValueError as error:
-            raise bad_answer(f"An answer of {self.status} is not JSON ({error}).") from error
+            detail = f"An answer of {self.status} is not JSON ({error})."
+            raise fault("bad-answer", detail) from error
 
     async def frame(self) -> tuple[dict[str, Any], bytes]:
         """The next line of a stream: its object and its text."""
@@ -186,26 +191,20 @@ class Answer:
             data = await self.chunk()
             if not data:
                 raise cut_off("The stream of larderd ended without its last frame.")
-            *lines, self._line = (self._line + data).split(b"\n")
+            *lines, self._rest = (self._rest + data).split(b"\n")
             self._lines += filter(bytes.strip, lines)
         line = self._lines.popleft()
         try:
             return dict(json.loads(line)), line
         except (ValueError, TypeError) as error:
-            raise bad_answer(f"A frame is not a JSON object ({error}).") from error
-
-    async def drain(self) -> None:
-        """Reads what follows the last frame."""
-        with suppress(Problem):
-            await self.body()
+            raise fault("bad-answer", f"A frame is not a JSON object ({error}).") from error
 
     async def problem(self) -> Problem:
         if self.headers.get("content-type", "").startswith("application/problem+json"):
             return Problem.of(await self.json())
         body = (await self.body())[:65536].decode("utf-8", "replace")
         detail = f"The answer has the status {self.status}."
-        members = {"origin_status": self.status, "body": body}
-        return OriginFailed("urn:larder:origin-status", detail, members)
+        return fault("origin-status", detail, origin_status=self.status, body=body)
 
     def close(self) -> None:
         self._end(keeps=False)
@@ -271,7 +270,7 @@ class Core:
     async def _open(self, fresh: bool = True) -> tuple[Connection, bool]:
         """A connection, and whether it was used before."""
         if self.is_closed:
-            raise Problem("urn:larder:client-closed", "The client is closed.")
+            raise fault("client-closed", "The client is closed.")
         while not fresh:
             with self._lock:
                 old = self._idle.pop() if self._idle else None
@@ -302,7 +301,7 @@ class Core:
                 raise no_daemon(", ".join(failures))
             await self._pause(pause)
             pause *= 2
-        raise Problem("urn:larder:overloaded", "Too many connections wait at the socket.")
+        raise fault("overloaded", "Too many connections wait at the socket.")
 
     async def request(
         self, method: str, path: str, query: Members | None = None, body: Body = None,
@@ -336,7 +335,7 @@ class Core:
                 break
             except CutOff:
                 # The daemon may have closed the connection before it got the request.
-                if not is_used or answer.has_bytes:
+                if not is_used or answer.has_begun:
                     raise
                 repeats = False
             except BaseException:

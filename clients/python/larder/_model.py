@@ -7,17 +7,18 @@ import json
 import re
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import Any, Mapping, NamedTuple, TypeVar, Union, cast
+from typing import Any, Mapping, NamedTuple, Union
 
 from ._problem import Problem
-from ._wire import FailedRow
+from ._wire import (
+    Auth, Bookmark, Deleted, Evicted, FailedRow, Frame, Origin, Put, Remapped, Unchanged,
+    WriteChanged,
+)  # fmt: skip
 
 __all__ = [
-    "Auth", "Bookmark", "CacheAnswer", "Credential", "Deleted", "Entry", "Event", "Evicted",
-    "Failure", "Mark", "Origin", "Other", "Put", "Receipt", "Remapped", "Reset", "Snapshot",
-    "Unchanged", "View", "WriteChanged",
+    "CacheAnswer", "Credential", "Entry", "Event", "Failure", "Mark", "Other", "Receipt", "Reset",
+    "Snapshot", "View",
 ]  # fmt: skip
-T = TypeVar("T")
 
 
 class Mark(NamedTuple):
@@ -140,65 +141,22 @@ def _raw_member(text: str, name: str) -> str:
             return text[start:at]
 
 
-def _member(name: str, default: T) -> T:
-    return cast(T, property(lambda self: self.frame.get(name, default)))
-
-
-class Frame:
-    """`frame` has all members of the frame, also those that only a newer daemon knows."""
-
-    rev, id = _member("rev", 0), _member("id", "")
-
-    def __init__(self, frame: dict[str, Any]) -> None:
-        self.frame = frame
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.frame})"
-
-
 class Failure(NamedTuple):
     """View: the network or the daemon fails; the last snapshot stays valid."""
 
     problem: Problem
 
 
-# fmt: off
-class Unchanged(Frame): "View: the origin has what the program was shown."
-class Deleted(Frame):
-    "View or event: the thing is gone. `own`: this client has changed it."
-    source, own = _member("source", ""), _member("self", False)
-class Put(Frame):
-    "An entry or an entity has another value."
-    source, own = _member("source", ""), _member("self", False)
-    initial, cause = _member("initial", False), _member("cause", "")
-class Evicted(Frame):
-    "An entry or an entity was evicted."
-    reason, own = _member("reason", ""), _member("self", False)
-class WriteChanged(Frame):
-    "A write has another state."
-    state, own = _member("state", ""), _member("self", False)
-class Remapped(Frame):
-    "A thing with a temporary id (`old`) has the id of its origin (`new`)."
-    old, new = _member("from", ""), _member("to", "")
-class Origin(Frame):
-    "An origin is in another state."
-    origin, state = _member("origin", ""), _member("state", "")
-class Auth(Frame):
-    "An account needs a credential at an origin, or has it."
-    origin, account, state = _member("origin", ""), _member("account", ""), _member("state", "")
-class Bookmark(Frame):
-    "Everything up to `rev` was told."
-    initial_done = _member("initial_done", False)
-class Reset(Frame): "The changes since the last event are not known; the entries that exist follow."
-class Other(Frame): "A frame that only a newer daemon knows."
-# fmt: on
+class Reset(Frame):
+    """The changes since the last event are not known; the entries that exist follow."""
+
+
+class Other(Frame):
+    """A frame that only a newer daemon knows."""
+
 
 View = Union[Entry, Unchanged, Deleted, Failure]
 Event = Union[Put, Deleted, Evicted, WriteChanged, Remapped, Origin, Auth, Bookmark, Reset, Other]
-EVENTS: dict[str, type[Any]] = {
-    "put": Put, "delete": Deleted, "evict": Evicted, "modifier": WriteChanged,
-    "remapped": Remapped, "origin": Origin, "auth": Auth, "bookmark": Bookmark,
-}  # fmt: skip
 
 
 class Credential(NamedTuple):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import inspect
 import random
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Callable, Coroutine, Generic, TypeVar, overload
 
 from ._connections import run
 from ._core import Answer, Core, Members, given, seconds
-from ._model import EVENTS, Deleted, Event, Failure, Other, Reset, Unchanged, View, entry_of_frame
-from ._problem import Gone, NoDaemon, Problem, cut_off
+from ._model import Event, Failure, Other, Reset, View, entry_of_frame
+from ._problem import Problem, cut_off, fault
+from ._wire import EVENTS, Deleted, Gone, NoDaemon, Unchanged
 
 if TYPE_CHECKING:
     from typing_extensions import Concatenate, ParamSpec
@@ -65,12 +67,9 @@ class AsyncStream(Generic[T]):
     async def __anext__(self) -> T:
         while not self.items and not self.is_closed and not self.core.is_closed:
             try:
-                answer = self.answer
-                if answer is None:
-                    answer = await self.core.command("POST", self.path, self.command, self.head_time)
-                    self.answer, answer.timeout = answer, self.silence
-                    if self.is_closed:
-                        break  # `close` did not see the connection.
+                answer = self.answer or await self.connect()
+                if self.is_closed:
+                    break  # `close` did not see the connection.
                 frame, line = await answer.frame()
                 self.resumption.spoke()
                 await self.take(frame, line)
@@ -83,6 +82,11 @@ class AsyncStream(Generic[T]):
             self.disconnect()
             raise StopAsyncIteration
         return self.items.pop(0)
+
+    async def connect(self) -> Answer:
+        answer = await self.core.command("POST", self.path, self.command, self.head_time)
+        self.answer, answer.timeout = answer, self.silence
+        return answer
 
     async def take(self, frame: dict[str, Any], line: bytes) -> None:
         raise NotImplementedError
@@ -154,11 +158,11 @@ class FetchStream(AsyncStream[View]):
     async def ended(self, frame: Members) -> None:
         self.is_closed = True
         if self.answer:
-            await self.answer.drain()
+            with suppress(Problem):
+                await self.answer.body()
         if frame.get("outcome") == "shutdown":
             detail = "larderd ended before the network's answer."
-            problem = Problem.of({"type": "urn:larder:shutting-down", "detail": detail})
-            self.items.append(Failure(problem))
+            self.items.append(Failure(fault("shutting-down", detail)))
 
     async def failed(self, error: Problem) -> None:
         self.is_closed = True
