@@ -21,6 +21,22 @@ const ROOTS = [
   "WatchKind",
 ];
 
+/** The classes of problems, each with the types that it has; the others have one by their status. */
+const CLASSES = {
+  NoDaemon: "no-daemon",
+  Miss: "miss no-such-modifier",
+  Gone: "deleted",
+  UnknownOrigin: "unknown-origin no-such-origin",
+  NotPermitted: "not-permitted",
+  Offline: "unreachable captive offline timeout",
+  OriginFailed: "origin-status redirect-refused address-refused bad-answer not-applied",
+  TooLarge: "body-too-large head-too-large entry-too-large",
+  TooLate: "already-sent already-settled lease-over",
+  Invalid: "",
+  Unavailable: "in-use",
+  CutOff: "cut-off",
+};
+
 const reference = (schema) => schema.$ref?.split("/").at(-1);
 
 /** The names of all schemas that a schema needs. */
@@ -93,8 +109,31 @@ export function generate(document) {
   return [head, ...declarations].join("\n");
 }
 
+/** The text of wire.js: the classes of problems, and the types of each. */
+export function generateClasses({ components }) {
+  const names = new Map(Object.entries(CLASSES).map(([name, types]) => [name, types.split(" ")]));
+  const known = [...names.values()].flat();
+  for (const { const: type, "x-status": status } of components.schemas.ProblemType.oneOf) {
+    const name = type.split(":").at(-1);
+    if (!known.includes(name)) names.get(status < 500 ? "Invalid" : "Unavailable").push(name);
+  }
+  const classes = [...names.keys()].map((name) => {
+    const base = name === "CutOff" ? "Unavailable" : "Problem";
+    return `export class ${name} extends ${base} {}`;
+  });
+  const sets = [...names].flatMap(([name, types]) =>
+    types.filter(Boolean).map((type) => `classes.set("urn:larder:${type}", ${name});`),
+  );
+  const head = [
+    "// Made of schema/openapi.json by generate-wire.js; `npm run generate` makes it again.\n",
+    'import { Problem, classes } from "./lib/problem.js";\n',
+  ];
+  return [...head, ...classes, "", ...sets, ""].join("\n");
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const schema = new URL("../../schema/openapi.json", import.meta.url);
   const document = JSON.parse(readFileSync(schema, "utf8"));
   writeFileSync(new URL("wire.d.ts", import.meta.url), generate(document));
+  writeFileSync(new URL("wire.js", import.meta.url), generateClasses(document));
 }

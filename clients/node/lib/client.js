@@ -3,8 +3,8 @@
 import { randomUUID } from "node:crypto";
 import { open, rename, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { Core, Stream, chunks, duration, pathOf, wholeBody } from "./core.js";
-import { Gone, Miss, badAnswer } from "./problem.js";
+import { Core, Stream, chunks, commandOf, duration, pathOf, wholeBody } from "./core.js";
+import { badAnswer, found } from "./problem.js";
 import { credentialCommand, fetched, followed, renewing, watched } from "./streams.js";
 import { Write, accept, create, modification } from "./writes.js";
 
@@ -30,12 +30,12 @@ export class Larder {
   }
 
   async get(url, { policy = "network-first", signal, ...options } = {}) {
-    const command = isURL(url) ? fetchCommand(url, { policy, ...options }) : { ids: [url] };
+    const command = isURL(url) ? commandOf({ url, policy, ...options }) : { ids: [url] };
     const path = isURL(url) ? "/v1/fetch" : "/v1/entries/batch";
     let entry;
     for await (const view of fetched(this.#core, path, command, signal)) {
-      if (view.type === "miss") throw new Miss("urn:larder:miss", `Nothing is cached under ${url}.`);
-      if (view.type === "deleted") throw new Gone("urn:larder:deleted", `${url} is gone.`, view);
+      if (view.type === "miss") throw found("miss", `Nothing is cached under ${url}.`);
+      if (view.type === "deleted") throw found("deleted", `${url} is gone.`, view);
       if (view.type === "failure" && !entry) throw view.problem;
       if (view.type === "snapshot") entry = view;
       // The cached entry is the answer if the network failed or is slow.
@@ -46,17 +46,17 @@ export class Larder {
   }
 
   fetch(url, { signal, ...options } = {}) {
-    return this.#stream(fetched, signal, "/v1/fetch", fetchCommand(url, options));
+    return this.#stream(fetched, signal, "/v1/fetch", commandOf({ url, ...options }));
   }
 
   follow(url, { signal, ...options } = {}) {
-    return this.#stream(followed, signal, fetchCommand(url, options));
+    return this.#stream(followed, signal, commandOf({ url, ...options }));
   }
 
-  watch({ prefix, ids, types, since, initial, heartbeat, signal } = {}) {
+  watch({ prefix, initial, signal, ...options } = {}) {
     const prefixes = typeof prefix === "string" ? [prefix] : prefix;
-    const command = { prefixes, ids, types, since, heartbeat: duration(heartbeat) };
-    return this.#stream(watched, signal, { ...command, initial: initial || undefined });
+    const command = commandOf({ prefixes, initial: initial || undefined, ...options });
+    return this.#stream(watched, signal, command);
   }
 
   async save(url, path, { policy, signal } = {}) {
@@ -96,9 +96,9 @@ export class Larder {
   }
 
   async put(id, content, options = {}) {
-    const { contentType = "application/octet-stream", ttl, pin, ifMatch, onlyNew, signal } = options;
-    const headers = { "Content-Type": contentType, "If-Match": ifMatch };
-    if (onlyNew) headers["If-None-Match"] = "*";
+    const { contentType = "application/octet-stream", ttl, pin, ifMatch, signal } = options;
+    const onlyNew = options.onlyNew ? "*" : undefined;
+    const headers = { "Content-Type": contentType, "If-Match": ifMatch, "If-None-Match": onlyNew };
     const query = { ttl: duration(ttl), pin: pin || undefined };
     const body = typeof content?.stream === "function" ? content.stream() : content;
     const more = { query, headers, body, signal, limit: 0, fresh: true };
@@ -168,20 +168,9 @@ export class Larder {
     const finished = stream.next().then(() => {});
     finished.catch((error) => {
       if (signal?.aborted) return;
-      process.emitWarning(`No credential of ${origin} is renewed: ${error.message}`, "LarderWarning");
+      const text = `No credential of ${origin} is renewed: ${error.message}`;
+      process.emitWarning(text, "LarderWarning");
     });
     return { finished, close: () => stream.close() };
   }
-}
-
-function fetchCommand(url, { networkWait, timeout, heartbeat, policy, headers, partial }) {
-  return {
-    url,
-    policy,
-    headers,
-    partial,
-    network_wait: duration(networkWait),
-    timeout: duration(timeout),
-    heartbeat: duration(heartbeat),
-  };
 }

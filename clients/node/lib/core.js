@@ -4,7 +4,8 @@ import { randomUUID } from "node:crypto";
 import http from "node:http";
 import net from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { NoDaemon, Problem, badAnswer, clientClosed, cutOff, noDaemon } from "./problem.js";
+import { NoDaemon } from "../wire.js";
+import { Problem, badAnswer, clientClosed, cutOff, noDaemon } from "./problem.js";
 
 /** Milliseconds in which the daemon answers a request that waits for nothing. */
 const ANSWER_MS = 60_000;
@@ -13,6 +14,7 @@ const REQUESTS_MAX = 64;
 /** Further attempts while too many connections wait at the socket: 5 s. */
 const REPEATS_MAX = 8;
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const DURATIONS = new Set(["networkWait", "timeout", "heartbeat", "hold", "expires"]);
 const REASONS = { ENOENT: "there is no socket", ECONNREFUSED: "no process listens on it" };
 /** Why this side has ended a request. */
 const STOP = Symbol("stop");
@@ -22,7 +24,8 @@ export function socketPaths(path, environment = process.env) {
   const given = path ?? environment.LARDER_SOCKET;
   if (given) return [given];
   const own = environment.XDG_RUNTIME_DIR;
-  return [...(own?.startsWith("/") ? [`${own}/larder/api.sock`] : []), "/run/larder/api.sock"];
+  const paths = [`${own}/larder/api.sock`, "/run/larder/api.sock"];
+  return own?.startsWith("/") ? paths : paths.slice(1);
 }
 
 /** A duration as the daemon takes it; a number is milliseconds. */
@@ -33,6 +36,15 @@ export function duration(value) {
 export function milliseconds(value) {
   const [, count, unit] = /^(\d+)(ms|s|m|h|d)$/.exec(duration(value) ?? "") ?? [];
   return count === undefined ? undefined : Number(count) * UNITS[unit];
+}
+
+/** Options as members of a command: with the names of the wire, and durations as texts. */
+export function commandOf(options) {
+  const members = Object.entries(options).map(([name, value]) => [
+    name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    DURATIONS.has(name) ? duration(value) : value,
+  ]);
+  return Object.fromEntries(members);
 }
 
 /** The members that have a value. */
@@ -108,8 +120,8 @@ export class Core {
   }
 
   /**
-   * Sends a request, and returns an answer of any status. A `fresh` request has a connection of its
-   * own, so that it is sent once and occupies no place; an idle one does not keep the process alive.
+   * Sends a request, and returns an answer of any status. A `fresh` request has its own connection,
+   * so that it is sent once and occupies no place; an idle one does not keep the process alive.
    */
   async send(method, target, options) {
     if (this.#paths.length > 1) await this.reach();
@@ -134,14 +146,10 @@ export class Core {
         agent: fresh ? false : this.#agent,
         headers: { "Larder-Client": this.name, Accept: "application/jsonl", ...given(headers) },
       });
-      const stop = (reason) => {
-        request[STOP] ??= { reason };
-        request.destroy();
-      };
-      const abort = () => stop(signal.reason);
+      const abort = () => stop(request, signal.reason);
       signal?.addEventListener("abort", abort, { once: true });
-      const forget = this.onClose(() => stop(clientClosed()));
-      const late = () => stop(cutOff(`larderd did not answer in ${limit / 1_000} s.`));
+      const forget = this.onClose(() => stop(request, clientClosed()));
+      const late = () => stop(request, cutOff(`larderd did not answer in ${limit / 1_000} s.`));
       const timer = limit ? setTimeout(late, limit) : undefined;
       if (isIdle) request.on("socket", (socket) => socket.unref());
       request.on("response", resolve).on("response", () => clearTimeout(timer));
@@ -151,7 +159,7 @@ export class Core {
         signal?.removeEventListener("abort", abort);
         forget();
       });
-      if (isStream(body)) pump(body, request).catch(stop);
+      if (isStream(body)) pump(body, request).catch((error) => stop(request, error));
       else request.end(body);
     });
   }
@@ -172,6 +180,12 @@ export class Core {
     }
     throw noDaemon(failures);
   }
+}
+
+/** Ends a request, which then fails with the reason. */
+function stop(request, reason) {
+  request[STOP] ??= { reason };
+  request.destroy();
 }
 
 function isStream(body) {
@@ -228,10 +242,7 @@ function parsed(text) {
 export async function* chunks(answer, silence) {
   const { req: request } = answer;
   const pieces = answer[Symbol.asyncIterator]();
-  const fall = () => {
-    request[STOP] ??= { reason: cutOff(`larderd was silent for ${silence / 1_000} s.`) };
-    request.destroy();
-  };
+  const fall = () => stop(request, cutOff(`larderd was silent for ${silence / 1_000} s.`));
   try {
     for (;;) {
       const timer = silence ? setTimeout(fall, silence) : undefined;
@@ -271,33 +282,27 @@ export async function* frames(answer, silence) {
 /** When a stream connects again. */
 export class Resumption {
   #failures = 0;
-  #wasConnected = false;
   #wasReached = false;
+  /** Whether the program needs to hear of a break: not of the first after an answer. */
+  isLong = true;
 
   spoke() {
-    [this.#failures, this.#wasConnected, this.#wasReached] = [0, true, true];
-  }
-
-  /** Whether the program needs to hear of a break: not of the first after an answer. */
-  get isLong() {
-    return !this.#wasConnected || this.#failures > 0;
+    [this.#failures, this.#wasReached, this.isLong] = [0, true, false];
   }
 
   /** Throws an error after which no other try makes sense. */
   check(error) {
-    if (!(error instanceof Problem) || !error.retryable) throw error;
-    if (!(error instanceof NoDaemon)) this.#wasReached = true;
+    this.#wasReached ||= !(error instanceof NoDaemon);
     // Without a daemon from the start, the error says how to begin.
-    if (!this.#wasReached) throw error;
+    if (!(error instanceof Problem && error.retryable && this.#wasReached)) throw error;
   }
 
   /** Waits with backoff and jitter, 0.1 to 5 s. */
   async pause(signal, { ref = true, atMost = false } = {}) {
     const limit = Math.min(5_000, 100 * 2 ** Math.min(this.#failures++, 10));
     const time = atMost ? 5_000 : 100 + Math.random() * (limit - 100);
-    await sleep(time, undefined, { signal, ref }).catch(() => {
-      throw signal.reason;
-    });
+    this.isLong = true;
+    await sleep(time, undefined, { signal, ref }).catch(() => signal.throwIfAborted());
   }
 }
 

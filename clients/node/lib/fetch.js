@@ -1,7 +1,8 @@
 // `fetch` through the daemon: the origin's answers, online and offline.
 
 import { Core, chunks, problemOf } from "./core.js";
-import { NoDaemon, Problem } from "./problem.js";
+import { NoDaemon } from "../wire.js";
+import { Problem } from "./problem.js";
 
 const NO_BODY = new Set([204, 205, 304]);
 const READS = new Set(["GET", "HEAD", "OPTIONS"]);

@@ -1,7 +1,8 @@
 // The streams of fetch, follow and watch, and what they do after a break.
 
 import { Resumption, frames, milliseconds, pathOf, wholeBody } from "./core.js";
-import { Gone, Miss, cutOff } from "./problem.js";
+import { Gone, Miss } from "../wire.js";
+import { cutOff } from "./problem.js";
 import { Snapshot, View, failure, viewOfFrame } from "./views.js";
 
 const HEARTBEAT_MS = 15_000;

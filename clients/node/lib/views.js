@@ -46,8 +46,10 @@ export class Snapshot {
     for (const part of pointer.split("/").slice(1)) {
       list = list?.[part.replaceAll("~1", "/").replaceAll("~0", "~")];
     }
-    if (!Array.isArray(list)) throw new TypeError(`There is no list at "${pointer}" of ${this.id}.`);
-    return list.map((row, index) => [row, this.marks.get(`${pointer}/${index}`) ?? NO_MARK]);
+    if (Array.isArray(list)) {
+      return list.map((row, at) => [row, this.marks.get(`${pointer}/${at}`) ?? NO_MARK]);
+    }
+    throw new TypeError(`There is no list at "${pointer}" of ${this.id}.`);
   }
 }
 

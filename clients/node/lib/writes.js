@@ -1,8 +1,9 @@
 // Writes: what a program changes, and the handles that say what has happened to it.
 
 import { randomUUID } from "node:crypto";
-import { Resumption, duration, milliseconds, pathOf } from "./core.js";
-import { CutOff, Invalid, Problem } from "./problem.js";
+import { CutOff, Invalid } from "../wire.js";
+import { Resumption, commandOf, duration, given, milliseconds, pathOf } from "./core.js";
+import { Problem } from "./problem.js";
 
 const SETTLED = new Set(["confirmed", "failed", "cancelled", "dropped"]);
 /** Milliseconds of one wait at the daemon; a longer one is several. */
@@ -81,20 +82,12 @@ export class Write {
     return this;
   }
 
-  cancel(options) {
-    return this.#act("cancel", options);
-  }
-
-  retry(options) {
-    return this.#act("retry", options);
-  }
-
-  drop(options) {
-    return this.#act("drop", options);
-  }
-
-  discard(options) {
-    return this.#act("discard", options);
+  static {
+    for (const action of ["cancel", "retry", "drop", "discard"]) {
+      this.prototype[action] = function act(options) {
+        return this.#act(action, options);
+      };
+    }
   }
 
   async resolve(choice, options) {
@@ -132,44 +125,19 @@ export async function accept(core, modifier, signal) {
 }
 
 /** The modifier of `modify`: its effects on one target, and further members. */
-export function modification(target, { set, unset, ...options }) {
-  const values = {
-    put: options.put,
-    merge: options.merge,
-    patch: options.patch,
-    set: set || unset ? { set: set ?? {}, unset } : undefined,
-    add: options.add,
-    list_add: options.listAdd,
-    list_remove: options.listRemove,
-  };
-  const effects = Object.entries(values)
-    .filter(([, value]) => value !== undefined)
-    .map(([type, value]) => ({ type, value }));
-  if (options.delete) effects.push({ type: "delete" });
-  if (!effects.length) effects.push({ type: "none" });
+export function modification(target, { set, unset, delete: deletes, ...options }) {
+  const { put, merge, patch, add, listAdd: list_add, listRemove: list_remove, ...rest } = options;
+  const members = set || unset ? { set: set ?? {}, unset } : undefined;
+  const values = given({ put, merge, patch, set: members, add, list_add, list_remove });
+  const effects = Object.entries(values).map(([type, value]) => ({ type, value }));
+  if (deletes || !effects.length) effects.push({ type: deletes ? "delete" : "none" });
   const change = effects.length === 1 ? { effect: effects[0] } : { effects };
-  return { changes: [{ target: { id: target }, ...change }], ...membersOf(options) };
-}
-
-function membersOf(options) {
-  const { id = randomUUID(), request, lane, hold, expires } = options;
-  return {
-    id,
-    request,
-    lane,
-    hold: duration(hold),
-    expires: duration(expires),
-    depends_on: options.dependsOn,
-    max_attempts: options.maxAttempts,
-    after_unknown: options.afterUnknown,
-    if_match: options.ifMatch,
-    on_conflict: options.onConflict,
-  };
+  return { changes: [{ target: { id: target }, ...change }], ...commandOf(rest) };
 }
 
 export async function create(core, url, value, { into, key = "id", signal, ...options }) {
   const name = `tmp:${randomUUID()}`;
-  const members = membersOf({ request: { method: "POST", url, body: value }, ...options });
+  const members = commandOf({ request: { method: "POST", url, body: value }, ...options });
   const thing = { target: { id: name }, effect: { type: "put", value } };
   const rows = { type: "list_add", value: { [into]: [{ ...value, [key]: name }] } };
   const list = { target: { id: url }, effect: rows };

@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { generate } from "../generate-wire.js";
+import { generate, generateClasses } from "../generate-wire.js";
 import { Invalid, Larder, NoDaemon, Problem, Unavailable } from "../index.js";
 import { duration, milliseconds, socketPaths } from "../lib/core.js";
 import { classes } from "../lib/problem.js";
@@ -134,11 +134,15 @@ test("S29: each operation is used, or is on the list with the reason", async () 
 
 test("S29: the types of the wire are those of the document", () => {
   assert.equal(readFileSync(`${root}wire.d.ts`, "utf8"), generate(document), "npm run generate");
+  const classesText = generateClasses(document);
+  assert.equal(readFileSync(`${root}wire.js`, "utf8"), classesText, "npm run generate");
 });
 
 test("S29: each type of problem has its class", () => {
   const kinds = document.components.schemas.ProblemType.oneOf;
-  assert.deepEqual([...classes.keys()].sort(), kinds.map((kind) => kind.const).sort());
+  // The client itself finds that there is no daemon, and that a connection was cut.
+  const own = ["urn:larder:cut-off", "urn:larder:no-daemon"];
+  assert.deepEqual([...classes.keys()].sort(), [...own, ...kinds.map((kind) => kind.const)].sort());
   for (const { const: type, "x-status": status } of kinds) {
     const problem = Problem.of({ type, status, detail: "d", hint: "h" });
     assert.equal(problem.message, "d h");
