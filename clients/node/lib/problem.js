@@ -9,7 +9,8 @@ export const classes = new Map();
 
 export class Problem extends Error {
   constructor(type, detail, members = {}) {
-    super([detail || members.title || type, members.hint].filter(Boolean).join(" "));
+    const text = detail || members.title || type;
+    super(members.hint ? `${text.replace(/\.$/, "")}. ${members.hint}` : text);
     this.name = this.constructor.name;
     this.type = type;
     this.detail = detail;

@@ -145,7 +145,7 @@ test("S29: each type of problem has its class", () => {
   assert.deepEqual([...classes.keys()].sort(), [...own, ...kinds.map((kind) => kind.const)].sort());
   for (const { const: type, "x-status": status } of kinds) {
     const problem = Problem.of({ type, status, detail: "d", hint: "h" });
-    assert.equal(problem.message, "d h");
+    assert.equal(problem.message, "d. h");
     assert.equal(problem.constructor, classes.get(type));
     if (problem instanceof Invalid) assert.ok(status < 500, type);
     if (problem instanceof Unavailable) assert.ok(status >= 500 || type.endsWith("in-use"), type);

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# The words that a shell offers for cachectl: from the script of bash, with the real daemon. Names of
+# lanes, users and origins are the daemon's; policies and states are those of the document.
+# `await` calls a function by its name.
+# shellcheck disable=SC2317
+# shellcheck source=Tests/scripts/support.sh
+source "$(dirname "$0")/support.sh"
+
+unset XDG_RUNTIME_DIR
+export LARDER_SOCKET=$socket
+bin=$(realpath "$bin")
+PATH=$bin:$PATH
+cachectl --generate-completion-script bash >"$work/completions"
+
+# offered WORD...: what bash offers for the last word of a command line, sorted, in one line.
+offered() {
+    # shellcheck disable=SC2016
+    bash -c '
+        source "$0"
+        COMP_WORDS=(cachectl "$@") COMP_CWORD=$# COMP_LINE="cachectl $*" COMPREPLY=()
+        COMP_POINT=${#COMP_LINE}
+        _cachectl cachectl "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+        printf "%s\n" "${COMPREPLY[@]}"' "$work/completions" "$@" | sort | paste --serial --delimiters ' '
+}
+
+# expect_offered WHAT WORDS WORD...: the daemon's words, which come in time or not at all.
+expect_offered() {
+    has_words() { [[ $(offered "${@:2}") == "$1" ]]; }
+    await 20 has_words "${@:2}"
+    expect_equal "$1" "$2" "$(offered "${@:3}")"
+}
+
+# known NAME: the values of an enumeration of the wire.
+known() {
+    jq --raw-output --arg name "$1" '.components.schemas[$name].oneOf[].const' schema/openapi.json |
+        sort | paste --serial --delimiters ' '
+}
+
+# shellcheck disable=SC2119
+start_origin
+configure <<END
+origins:
+  api: {base_url: "$origin", allow_private: true}
+END
+
+expect_equal "policies need no daemon" "$(known FetchPolicy)" "$(offered get --policy '')"
+expect_equal "a policy that was begun is completed" "network-first network-only" \
+    "$(offered get --policy network)"
+expect_equal "states are offered" "$(known ModifierState)" "$(offered queue list --state '')"
+expect_equal "a state that was begun is completed" "failed" "$(offered queue retry --state fa)"
+expect_equal "without a daemon no lane is offered" "" "$(offered queue pause '')"
+expect_equal "without a daemon no user is offered" "" "$(offered queue list --uid '')"
+
+start_daemon
+expect_equal "without a write no lane is offered" "" "$(offered queue pause '')"
+at_origin PUT /a --data '{"n": 1}'
+api --output "$work/body" http://larder/v1/modifiers --json \
+    '{"lane":"cart","hold":"1h","changes":[{"target":{"id":"'"$origin"'/a"},
+        "effect":{"type":"merge","value":{"n":2}}}]}'
+cachectl queue pause name:coupons 2>"$work/err" >"$work/out"
+id=$(member .id)
+
+expect_offered "lanes of writes and paused lanes are offered" "id:$origin/a name:cart name:coupons" \
+    queue pause ''
+expect_offered "a lane that was begun is completed" "name:cart name:coupons" queue pause name:c
+expect_offered "without name:, too" "cart" queue resume ca
+expect_offered "as for --lane" "coupons" queue list --lane cou
+expect_offered "users who have writes are offered to administrators" "$(id -u)" queue list --uid ''
+cachectl queue cancel "$id" >"$work/out"
+cachectl put note --type text/plain <<<x >"$work/out"
+expect_offered "users who have entries are offered" "$(id -u)" purge --uid ''
+expect_equal "a number that no user begins with is not completed" "" "$(offered ls --uid 99999)"
+for place in "queue retry --origin" "evict --origin" "get --origin" "queue list --origin"; do
+    # shellcheck disable=SC2086
+    expect_offered "origins are offered for $place" "api" $place ''
+done
+finish
