@@ -3,10 +3,8 @@
 `larder.requests` and `larder.httpx` connect existing programs; docs/clients.md is the manual.
 """
 
-from __future__ import annotations
-
-import importlib
-from typing import Any
+import importlib as _importlib
+import typing as _typing
 
 from ._clients import *
 from ._model import *
@@ -14,7 +12,7 @@ from ._problem import *
 from ._wire import *
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _typing.Any:
     if name in ("requests", "httpx"):
-        return importlib.import_module(f"larder.{name}")
+        return _importlib.import_module(f"larder.{name}")
     raise AttributeError(f"module 'larder' has no attribute {name!r}")

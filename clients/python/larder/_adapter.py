@@ -9,7 +9,7 @@ from typing import Any, Mapping, TypedDict
 
 from ._clients import Client
 from ._connections import SEND_TIME, run
-from ._core import given
+from ._core import CONNECT_TIME, given
 from ._model import CacheAnswer
 from ._problem import Problem, fault
 
@@ -26,11 +26,12 @@ class Options(TypedDict, total=False):
 class Route:
     """The way of requests to the daemon: its socket, and the fields that the daemon reads."""
 
-    def __init__(self, options: Options) -> None:
-        self._client, self._has_warned = Client(options.get("socket")), False
-        self._accepts = options.get("offline_writes", False)
-        fields = {"Larder-Policy": options.get("policy"), "Larder-Account": options.get("account")}
-        self._fields = given(fields)
+    def __init__(
+        self, socket: str | None = None, policy: str | None = None, account: str | None = None,
+        offline_writes: bool = False,
+    ) -> None:  # fmt: skip
+        self._client, self._accepts, self._has_warned = Client(socket), offline_writes, False
+        self._fields = given({"Larder-Policy": policy, "Larder-Account": account})
 
     def waits(self, method: str) -> bool:
         """Whether the daemon accepts the request as a write, to send it later."""
@@ -46,8 +47,8 @@ class Route:
             raise fault("bad-request", detail, hint=hint)
         return {**self._fields, "Prefer": "respond-async"}
 
-    def connect(self) -> socket.socket:
-        connection, _ = run(self._client._open())
+    def connect(self, patience: float = CONNECT_TIME) -> socket.socket:
+        connection, _ = run(self._client._open(patience=patience))
         connection.socket.settimeout(SEND_TIME)
         return connection.socket
 

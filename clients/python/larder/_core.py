@@ -267,7 +267,9 @@ class Core:
             self._idle.append(connection)
             return True
 
-    async def _open(self, fresh: bool = True) -> tuple[Connection, bool]:
+    async def _open(
+        self, fresh: bool = True, patience: float = CONNECT_TIME
+    ) -> tuple[Connection, bool]:
         """A connection, and whether it was used before."""
         if self.is_closed:
             raise fault("client-closed", "The client is closed.")
@@ -280,7 +282,7 @@ class Core:
                 return old, True
             old.close()
         pause = 0.01
-        while pause < CONNECT_TIME:
+        while pause < patience:
             failures = []
             for path in self._paths:
                 try:

@@ -31,7 +31,7 @@ class _Common:
     _handle, _read = "handle_request", "read"
 
     def __init__(self, *, fallback: Any = "direct", **options: Unpack[Options]) -> None:
-        self._route = Route(options)
+        self._route = Route(**options)
         self._fallback = self._kind() if fallback == "direct" else fallback
         self._inner: Any = None
 
@@ -43,7 +43,8 @@ class _Common:
         sent = self._sent(request)
         try:
             if self._inner is None:
-                self._route.connect().close()
+                # An event loop does not wait for a busy daemon.
+                self._route.connect(patience=0.02).close()
                 self._inner = self._kind(uds=self._route.path)
             response = await self._send(self._inner, sent)
         except (Problem, httpx.ConnectError) as error:

@@ -61,7 +61,7 @@ class Adapter(HTTPAdapter):
         self, *, fallback: BaseAdapter | None = HTTPAdapter(), **options: Unpack[Options]
     ) -> None:
         super().__init__()
-        self._route, self._fallback = Route(options), fallback
+        self._route, self._fallback = Route(**options), fallback
         self._pool = _Pool("larder", maxsize=16, route=self._route)
 
     def get_connection(self, *_: Any, **__: Any) -> Any:

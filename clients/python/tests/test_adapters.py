@@ -111,6 +111,15 @@ class RequestsTests(Common):
         with self.session().get(self.nginx.url + "/big", stream=True) as answer:
             self.assertEqual(sum(map(len, answer.iter_content(1 << 16))), 20 << 20)
 
+    def test_a_large_body_is_sent(self):
+        text = "x" * (8 << 20)
+        self.assertEqual(self.session().put(self.url, json={"t": text}).status_code, 204)
+        self.assertEqual(json.loads(self.origin.ask("GET", "/a"))["t"], text)
+
+    def test_a_wrong_option_is_refused(self):
+        with self.assertRaises(TypeError):
+            larder.requests.Adapter(polcy="cache-only")
+
     def test_timeouts_are_those_of_the_library(self):
         self.hold("/slow")
         with self.assertRaises(requests.ReadTimeout):
