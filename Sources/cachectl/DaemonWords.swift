@@ -3,7 +3,7 @@ import Glibc
 import LarderClient
 import LarderModel
 
-/// Words that a shell offers for an argument, asked of the daemon.
+/// Words that a shell offers for an argument; most are asked of the daemon.
 ///
 /// A person waits for them after a key: without a daemon, or without its answer within
 /// ``Limits/completionTime``, there are none.
@@ -19,6 +19,29 @@ enum DaemonWords {
     /// Ids of entries that begin with what was typed.
     static let ids = words { client, prefix in
         try await client.entries(prefix: prefix, limit: Limits.completionWordsMax).items.map(\.id)
+    }
+
+    /// Lanes that are paused or have writes; `name:` and `id:` may be left out.
+    static let lanes = words { client, prefix in
+        async let paused = client.pausedLanes()
+        async let writes = client.modifiers(limit: Limits.completionWordsMax)
+        let lanes = try await paused.map(\.lane) + writes.items.flatMap(\.lanes)
+        return lanes.map { lane in
+            lane.hasPrefix(prefix) ? lane : String(lane.drop { $0 != ":" }.dropFirst())
+        }
+    }
+
+    /// Numbers of users who have writes or entries; the daemon tells them to administrators.
+    static let users = words { client, _ in
+        async let writes = client.modifiers(limit: Limits.completionWordsMax, scope: .all)
+        async let usage = client.usage(scope: .all)
+        let users = try await writes.items.map(\.user) + usage.byUser.compactMap(\.user)
+        return Set(users).sorted().map(String.init)
+    }
+
+    /// The values of a wire's enumeration, for which no daemon is asked.
+    static func values<Value: WireEnum>(_: Value.Type) -> CompletionKind {
+        .list(Value.known.map(\.rawValue))
     }
 
     private static func words(

@@ -37,7 +37,10 @@ struct Evict: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Evict entries whose ids begin with this text.", valueName: "text"))
     var prefix: String?
 
-    @Option(help: ArgumentHelp("Evict entries of this origin.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("Evict entries of this origin.", valueName: "name"),
+        completion: DaemonWords.origins
+    )
     var origin: String?
 
     @Option(
@@ -194,7 +197,7 @@ struct Purge: AsyncParsableCommand {
     @OptionGroup(title: "Options of every command")
     var options: GlobalOptions
 
-    @Option(help: ArgumentHelp("Uid of the user.", valueName: "n"))
+    @Option(help: ArgumentHelp("Uid of the user.", valueName: "n"), completion: DaemonWords.users)
     var uid: UInt32
 
     @Flag(help: "Do not ask.")

@@ -47,6 +47,7 @@ struct Get: AsyncParsableCommand {
             "The order of asking, one of those above.",
             valueName: "policy"
         ),
+        completion: DaemonWords.values(LarderAPI.FetchPolicy.self),
         transform: wireArgument
     )
     var policy: LarderAPI.FetchPolicy?

@@ -101,7 +101,8 @@ struct ScopeOptions: ParsableArguments {
             "Select what this user has, in all accounts unless --account names one; for "
                 + "administrators.",
             valueName: "n"
-        )
+        ),
+        completion: DaemonWords.users
     )
     var uid: UInt32?
 
@@ -199,7 +200,8 @@ struct KeyOptions: ParsableArguments {
         help: ArgumentHelp(
             "The argument is the key of an entity of this origin; needed where several have rules.",
             valueName: "name"
-        )
+        ),
+        completion: DaemonWords.origins
     )
     var origin: String?
 

@@ -40,7 +40,10 @@ struct Inspect: AsyncParsableCommand {
     @Flag(help: "Only in what the view differs from base.")
     var diff = false
 
-    @Option(help: ArgumentHelp("That of another user; for administrators.", valueName: "n"))
+    @Option(
+        help: ArgumentHelp("That of another user; for administrators.", valueName: "n"),
+        completion: DaemonWords.users
+    )
     var uid: UInt32?
 
     func run() async throws {

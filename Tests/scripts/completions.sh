@@ -25,9 +25,14 @@ offered() {
 
 # expect_offered WHAT WORDS WORD...: the daemon's words, which come in time or not at all.
 expect_offered() {
-    has_words() { [[ $(offered "${@:2}") == "$1" ]]; }
-    await 20 has_words "${@:2}"
-    expect_equal "$1" "$2" "$(offered "${@:3}")"
+    local what=$1 wanted=$2 words
+    shift 2
+    has_words() {
+        words=$(offered "$@")
+        [[ $words == "$wanted" ]]
+    }
+    await 20 has_words "$@"
+    expect_equal "$what" "$wanted" "$words"
 }
 
 # known NAME: the values of an enumeration of the wire.

@@ -35,6 +35,7 @@ struct QueueList: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp("Only those in a state: queued, failed, unknown, …", valueName: "state"),
+        completion: DaemonWords.values(LarderAPI.ModifierState.self),
         transform: wireArgument
     )
     var state: LarderAPI.ModifierState?
@@ -45,6 +46,7 @@ struct QueueList: AsyncParsableCommand {
                 + "left out.",
             valueName: "lane"
         ),
+        completion: DaemonWords.lanes,
         transform: laneArgument
     )
     var lane: String?
@@ -56,7 +58,8 @@ struct QueueList: AsyncParsableCommand {
         help: ArgumentHelp(
             "Origin of the --key; needed where several origins have rules.",
             valueName: "name"
-        )
+        ),
+        completion: DaemonWords.origins
     )
     var origin: String?
 

@@ -15,14 +15,21 @@ struct WriteSelection: ParsableArguments {
             "Select all writes in this state: failed, unknown, …",
             valueName: "state"
         ),
+        completion: DaemonWords.values(LarderAPI.ModifierState.self),
         transform: wireArgument
     )
     var state: LarderAPI.ModifierState?
 
-    @Option(help: ArgumentHelp("With --state: those that go to this origin.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("With --state: those that go to this origin.", valueName: "name"),
+        completion: DaemonWords.origins
+    )
     var origin: String?
 
-    @Option(help: ArgumentHelp("That of another user; for administrators.", valueName: "n"))
+    @Option(
+        help: ArgumentHelp("That of another user; for administrators.", valueName: "n"),
+        completion: DaemonWords.users
+    )
     var uid: UInt32?
 
     @Flag(help: "Do not ask.")
@@ -154,7 +161,10 @@ struct OneModifier: ParsableArguments {
     )
     var id: String
 
-    @Option(help: ArgumentHelp("That of another user; for administrators.", valueName: "n"))
+    @Option(
+        help: ArgumentHelp("That of another user; for administrators.", valueName: "n"),
+        completion: DaemonWords.users
+    )
     var uid: UInt32?
 }
 
@@ -164,11 +174,15 @@ struct LaneChoice: ParsableArguments {
             "name:NAME, or id:ID of what its writes change; name: and id: may be left out.",
             valueName: "lane"
         ),
+        completion: DaemonWords.lanes,
         transform: laneArgument
     )
     var lane: String
 
-    @Option(help: ArgumentHelp("That of another user; for administrators.", valueName: "n"))
+    @Option(
+        help: ArgumentHelp("That of another user; for administrators.", valueName: "n"),
+        completion: DaemonWords.users
+    )
     var uid: UInt32?
 }
 
