@@ -70,7 +70,7 @@ class LoopConnection(BlockingConnection):
     def __init__(self, path: str) -> None:
         super().__init__(path)
         self.loop = asyncio.get_running_loop()
-        self.is_reading = self.is_closing = False
+        self.is_reading = self.is_closing = self.is_late = False
 
     async def send(self, data: bytes) -> None:
         await self.loop.sock_sendall(self.socket, data)
@@ -79,12 +79,23 @@ class LoopConnection(BlockingConnection):
         if self.pid != os.getpid() or self.is_closing:
             return b""
         self.is_reading = True
+        # Up to Python 3.11, `wait_for` loses a cancellation that comes with the data.
+        timer = self.loop.call_later(timeout, self._expire) if timeout is not None else None
         try:
-            return await asyncio.wait_for(self.loop.sock_recv(self.socket, 1 << 16), timeout)
+            data = await self.loop.sock_recv(self.socket, 1 << 16)
         finally:
             self.is_reading = False
+            if timer:
+                timer.cancel()
             if self.is_closing:
                 self.close()
+        if self.is_late:
+            raise socket.timeout
+        return data
+
+    def _expire(self) -> None:
+        self.is_late = True
+        self.interrupt()
 
     def is_usable(self) -> bool:
         return self.loop is asyncio.get_running_loop() and super().is_usable()

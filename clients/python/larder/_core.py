@@ -6,7 +6,6 @@ blocking client's connections never wait, so that client runs a coroutine in one
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import socket
@@ -155,7 +154,7 @@ class Answer:
         """Whether more bytes have come; else a body that ends with its connection is over."""
         try:
             data = await self.connection.receive(self.timeout)
-        except (socket.timeout, asyncio.TimeoutError) as error:
+        except socket.timeout as error:
             raise self._broken(f"nothing for {self.timeout} s") from error
         except OSError as error:
             raise self._broken(error) from error
