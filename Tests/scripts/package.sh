@@ -56,8 +56,8 @@ drwxr-x--- ./etc/larder/origins.d/
 -rw-r--r-- ./usr/share/zsh/vendor-completions/_cachectl" \
     "$(dpkg-deb --contents "$larder" | awk '$6 !~ "^./usr/share/(man|doc|larder)/" &&
         ($1 ~ "^-" || $6 ~ "^./etc/larder/.") { print $1, $6 }' | LC_ALL=C sort -k 2)"
-for file in larder/node/index.js larder/openapi.json doc/larder/README.md doc/larder/changelog.gz \
-    doc/larder/copyright doc/larder/docs/guarantees.md; do
+for file in larder/node/index.js larder/node/wire.js larder/openapi.json doc/larder/README.md \
+    doc/larder/changelog.gz doc/larder/copyright doc/larder/docs/guarantees.md; do
     expect_equal "there is $file" "-rw-r--r-- root/root" \
         "$(dpkg-deb --contents "$larder" | awk -v file="./usr/share/$file" '$6 == file { print $1, $2 }')"
 done
