@@ -133,7 +133,8 @@ struct EntityModifierTests {
         let id = try await fixture.accept(.delete, hold: true, id: "n")
         let view = try #require(try fixture.entry(own))
         #expect(view.source == .modifier)
-        #expect(view.overlay == Overlay(pending: [id], failed: 1, isComplete: true))
+        let overlay = Overlay(pending: [id], failed: 1, failedIDs: ["m"], isComplete: true)
+        #expect(view.overlay == overlay)
     }
 
     @Test("A 404 under the entity's own URL confirms a deletion that was answered 202 (case 7)")
