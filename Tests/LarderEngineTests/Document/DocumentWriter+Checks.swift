@@ -6,6 +6,8 @@ import LarderTestSupport
 import LarderWire
 import Synchronization
 
+import struct LarderAPI.ModifierReport
+
 /// Checks of the judge.
 extension DocumentWriter {
     /// Reads a document or not, and checks what is shown of it.
@@ -56,7 +58,7 @@ extension DocumentWriter {
     /// Compares the outcome of each write with the work of the server.
     mutating func checkOutcomes(_ fixture: EngineFixture) async throws {
         // The server may do a write after its report.
-        let reports = try await reports(fixture)
+        let reports = try await reportsOfOneMoment(fixture)
         let (done, excused, complaints) = server.state.withLock {
             ($0.done, $0.excused, $0.complaints)
         }
@@ -85,6 +87,26 @@ extension DocumentWriter {
             )
         }
     }
+
+    /// The reports of all writes as they were together at one moment.
+    ///
+    /// The daemon goes on between two of them: it may cancel a create and its deletion after the
+    /// report of the one and before that of the other. If all are the same twice, none has changed
+    /// between the end of the first round and the start of the second.
+    private func reportsOfOneMoment(_ fixture: EngineFixture) async throws -> [ModifierReport] {
+        var last = try await reports(fixture)
+        for _ in 0..<Self.reportRoundsMax {
+            let next = try await reports(fixture)
+            let isSame = zip(last, next).allSatisfy { $0.rev == $1.rev && $0.state == $1.state }
+            guard !isSame else { return next }
+            last = next
+            await Task.yield()
+        }
+        throw Complaint(description: "these go on changing: \(try await texts(fixture))")
+    }
+
+    /// While time stands still, the daemon comes to rest before so many rounds.
+    private static let reportRoundsMax = 1_000
 
     /// Compares each view with the server's document.
     func compare(_ fixture: EngineFixture) async throws {
