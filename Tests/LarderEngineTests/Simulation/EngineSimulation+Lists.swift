@@ -2,12 +2,10 @@ import LarderEngine
 import LarderModel
 import LarderWire
 
-/// A list whose objects are the entities (cases 1, 16 and 28), in every sixth life.
+/// A list whose objects are the entities (cases 1, 16 and 28).
 ///
 /// The files fail in no such life, and no read is answered before one that departed earlier.
 extension EngineSimulation {
-    static func hasList(_ seed: UInt64) -> Bool { seed % 6 == 5 }
-
     static func addList(to settings: inout OriginSettings, _ seed: UInt64) {
         settings.normalize = NormalizeRules(byType: .standard, types: docs)
         settings.modifiers.answer = .auto

@@ -12,7 +12,7 @@ import LarderWire
 ///
 /// * Entities, in every fourth life: what each URL answers is one, read and targeted by its key and by
 ///   that URL.
-/// * Lists, in every sixth life: the objects of a document are entities, too. Clients add some of them
+/// * Lists, in lives of their own: the objects of a document are entities, too. Clients add some of them
 ///   under temporary ids.
 /// * Loss of `cache.db`: with a crash or an orderly end, or while it is in use: deleted, cut, overwritten,
 ///   or found damaged by any operation.
@@ -98,7 +98,11 @@ final class EngineSimulation {
     var keptTurn = 0
 
     /// Without a rule the judges expect what the engine does not do.
-    convenience init(seed: UInt64, without rule: PlainRule? = nil) throws {
+    convenience init(
+        seed: UInt64,
+        withList: Bool = false,
+        without rule: PlainRule? = nil
+    ) throws {
         var random = SeededRandom(seed: seed)
         var settings = try Self.settings()
         settings.modifiers.idempotency.isHonoured = Bool.random(using: &random)
@@ -108,12 +112,19 @@ final class EngineSimulation {
         if Int.random(in: 0..<4, using: &random) == 0 {
             settings.normalize = NormalizeRules(byType: .standard, types: Self.docs)
         }
-        if Self.hasList(seed) { Self.addList(to: &settings, seed) }
+        if withList { Self.addList(to: &settings, seed) }
         settings.modifiers.coalesce = Self.joining(seed)
         let isShared = settings.normalize == nil && Int.random(in: 0..<3, using: &random) == 0
         if isShared { settings.isShared = true }
         let users = isShared ? Int.random(in: 2..<4, using: &random) : 1
-        try self.init(settings, users: users, seed: seed, random, without: rule)
+        try self.init(
+            settings,
+            users: users,
+            seed: seed,
+            random,
+            withList: withList,
+            without: rule
+        )
         for path in Self.paths where randomUnit(3, of: 4) { origin.server.write(path, value()) }
         for path in Self.paths where hasList && randomUnit(3, of: 4) {
             origin.server.list(String(path.dropFirst()), true)
@@ -125,11 +136,12 @@ final class EngineSimulation {
         users: Int,
         seed: UInt64,
         _ random: SeededRandom,
+        withList: Bool = false,
         without rule: PlainRule?
     ) throws {
         (self.settings, self.seed, self.random) = (settings, seed, random)
         let isAlone = settings.normalize == nil && !settings.isShared
-        hasList = settings.normalize != nil && Self.hasList(seed)
+        hasList = withList
         renewsCredentials = seed % 2 == 1 && !settings.isShared
         compares = seed % 2 == 0 && isAlone && settings.modifiers.coalesce == .none
         let accounts = try [.default, AccountName("work"), AccountName("home")]

@@ -77,6 +77,16 @@ enum PlainRule: CaseIterable {
         .objectIsEntity, .editsShowInLists, .deletedLeavesLists, .answerUpdatesEntities,
     ]
 
+    /// Whether lives with a list show its absence.
+    var isOfLists: Bool {
+        switch self {
+        case .temporaryIDIsReplaced, .temporaryNameStays, .objectIsEntity, .editsShowInLists,
+            .deletedLeavesLists, .answerUpdatesEntities:
+            true
+        case _: false
+        }
+    }
+
     /// Rules without which the judge passes a request that no daemon may send (``ForgedRequest``).
     static let keptApart: [PlainRule] = [
         .joinedAreNeighbours, .heldIsSentAlone, .parentIsSentAlone,
