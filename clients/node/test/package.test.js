@@ -136,6 +136,9 @@ test("S29: the types of the wire are those of the document", () => {
   assert.equal(readFileSync(`${root}wire.d.ts`, "utf8"), generate(document), "npm run generate");
   const classesText = generateClasses(document);
   assert.equal(readFileSync(`${root}wire.js`, "utf8"), classesText, "npm run generate");
+  const declared = (text) => text.match(/^export class \w+ extends (Problem|Unavailable) {}$/gm).sort();
+  const declarations = readFileSync(`${root}index.d.ts`, "utf8");
+  assert.deepEqual(declared(declarations), declared(classesText), "index.d.ts has each class");
 });
 
 test("S29: each type of problem has its class", () => {
