@@ -10,7 +10,7 @@ extension EngineSimulation {
     func answerSomething() {
         guard var request = pick(answerable) else { return }
         if hasList, request.kind == .read {
-            // One of an entity and one of the list in another order are not modelled.
+            // The model knows answers for the list and its entities only in the order of the requests.
             request = answerable.first { $0.kind == .read } ?? request
         }
         switch request.kind {

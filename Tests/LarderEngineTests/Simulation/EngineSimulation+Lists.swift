@@ -132,7 +132,7 @@ extension EngineSimulation {
         hasList && request.path == PlainQueue.list
     }
 
-    /// What the server has of the list, as the base of it.
+    /// Checks at the end of a life that the base of the list is the list of the server.
     func requireList(_ index: Int) throws {
         let expected = PlainQueue.Base.value(PlainValue(["items": .rows(origin.server.rows)]))
         let base = judges[index].queues.first?.shownList.base

@@ -188,7 +188,7 @@ extension PlainQueue.Shown {
         self.init(
             base: base,
             view: view,
-            // Those of a list and those of its entities come from two places.
+            // The engine tells the writes on a list first, and then the writes on its entities.
             pending: isMiss ? nil : isList ? pending.sorted() : pending,
             failed: isMiss ? 0 : overlay?.failed ?? 0
         )

@@ -154,7 +154,7 @@ struct PlainModifier: Hashable, CustomStringConvertible {
         changes.filter { $0.path == path }.map(\.effect)
     }
 
-    /// Those of its visible changes that the program names, so that a read shows them.
+    /// Visible changes that the program names: a read of their targets can show them.
     private var named: [Change] {
         visible.filter { if case .place = $0.effect { false } else { true } }
     }

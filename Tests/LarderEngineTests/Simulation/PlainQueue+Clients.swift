@@ -57,7 +57,7 @@ extension PlainQueue {
             modifier.mayBeApplied = false
             modifier.joinedInto = nil
             (modifier.holdUntil, modifier.expiresAt) = (nil, nil)
-            // Who retries it has decided about what has failed.
+            // The user who retries it has decided about its failed parents.
             modifier.dependsOn.removeAll { parent in self[parent].map(\.isDead) ?? true }
             accept(modifier)
         case .unsent, .retryWait, .unknown:

@@ -1,6 +1,7 @@
 /// A list whose objects are entities (cases 1 and 28).
 ///
-/// Its base has their ids, in the order of the server. Clients see the entities in their place.
+/// The base of the list has the ids of the entities, in the order of the server. Clients see the
+/// entities in the place of the ids.
 extension PlainQueue {
     /// No URL of an entity.
     static let list = "/lists/all"
@@ -80,8 +81,8 @@ extension PlainQueue {
 
     // MARK: Answers
 
-    /// The queues that this may be after an answer with the list; nobody has looked yet whether it
-    /// shows what was answered 202.
+    /// Possible queues after an answer with the list, before writes that were answered 202 are compared
+    /// with the answer.
     func listed(_ rows: [PlainValue.Row], _ reading: PlainReading) -> [PlainQueue] {
         let paths = rows.map { Self.path(of: $0.id) } + [Self.list]
         var found: [PlainQueue] = []

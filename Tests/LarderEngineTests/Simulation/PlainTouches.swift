@@ -73,7 +73,7 @@ extension PlainQueue {
         return [last] + open.sorted(by: >)
     }
 
-    /// What writes have touched of a target after an input.
+    /// The members of a target that writes have touched after an input.
     func touched(
         _ path: String,
         _ reading: PlainReading,

@@ -252,7 +252,7 @@ struct SimulationInput {
         }
     }
 
-    /// What an answer with the list makes of it and of its entities.
+    /// Possible queues after an answer with the list, which changes the list and its entities.
     private func outcomes(
         of rows: [PlainValue.Row],
         _ reading: PlainReading,
