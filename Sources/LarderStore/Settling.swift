@@ -127,10 +127,15 @@ struct Settling: WriterPart {
         }
         let views = try views(of: names)
         let targets = try outcomes(of: names, settlement, read, views, now)
+        let changed = try entities(of: targets, besides: settlement.number, now)
         if isAnswer { for name in names + waiting { try forgetETag(of: name) } }
         let waits = !waiting.isEmpty
         try state.targets.settle(settlement, row, changes, targets, views, waits: waits, step)
         try promotion.fill(now: now)
+        for (name, before) in changed {
+            let after = try promotion.base(of: name, now: now)
+            try noteChange(of: name, by: settlement, from: before, to: after)
+        }
         var variants: [VariantRow] = []
         for rows in settlement.variants {
             for row in try variantRows(in: [rows.places]) {
@@ -301,6 +306,24 @@ struct Settling: WriterPart {
         return targets
     }
 
+    /// Entities that results contain and that other modifiers target, with the base of each.
+    private func entities(
+        of targets: [(name: TargetName, result: TargetOutcome)],
+        besides number: ModifierNumber,
+        _ now: Timestamp
+    ) throws(StoreError) -> [(name: TargetName, base: TargetBase)] {
+        var found: [(name: TargetName, base: TargetBase)] = []
+        for case (_, .answer(_, let entities)) in targets {
+            for id in entities.ids {
+                let name = TargetName(entities.scope, id)
+                let targets = shared.residency.place(name.scope, id)?.targets ?? 0
+                guard targets > 0, try state.targets.hasOthers(name, number) else { continue }
+                found.append((name, try promotion.base(of: name, now: now)))
+            }
+        }
+        return found
+    }
+
     /// Targets of a modifier's changes, one for each change, or with `isOpen` one for each not
     /// ended.
     ///
@@ -447,37 +470,6 @@ extension Settlement.Outcome {
         case .failed: .failed
         case .cancelled: .cancelled
         }
-    }
-}
-
-extension TargetBase {
-    /// With the time and the revision of an earlier one: what settled writes have made of it since
-    /// is no later read.
-    fileprivate func read(with earlier: TargetBase) -> TargetBase {
-        let last = earlier.row
-        func dated(_ row: Entry) -> Entry {
-            var row = row
-            row.storedAt = last?.storedAt ?? Timestamp(milliseconds: 0)
-            row.revision = last?.revision ?? Revision(0)
-            return row
-        }
-        return switch self {
-        case .unknown: .unknown
-        case .deleted(let row): .deleted(dated(row))
-        case .value(let row, let bytes): .value(dated(row), bytes)
-        case .entity(let row, let held): .entity(dated(row), held)
-        }
-    }
-
-    private var row: Entry? {
-        switch self {
-        case .unknown: nil
-        case .deleted(let row), .value(let row, _), .entity(let row, _): row
-        }
-    }
-
-    fileprivate func tombstone(_ id: EntryID, _ status: Int, _ now: Timestamp) -> Entry {
-        Entry(deleted: id, status, of: row?.origin, at: now)
     }
 }
 

@@ -323,3 +323,34 @@ package struct TargetReader {
         }
     }
 }
+
+extension TargetBase {
+    /// With the time and the revision of an earlier one: what settled writes have made of it since
+    /// is no later read.
+    func read(with earlier: TargetBase) -> TargetBase {
+        let last = earlier.row
+        func dated(_ row: Entry) -> Entry {
+            var row = row
+            row.storedAt = last?.storedAt ?? Timestamp(milliseconds: 0)
+            row.revision = last?.revision ?? Revision(0)
+            return row
+        }
+        return switch self {
+        case .unknown: .unknown
+        case .deleted(let row): .deleted(dated(row))
+        case .value(let row, let bytes): .value(dated(row), bytes)
+        case .entity(let row, let held): .entity(dated(row), held)
+        }
+    }
+
+    private var row: Entry? {
+        switch self {
+        case .unknown: nil
+        case .deleted(let row), .value(let row, _), .entity(let row, _): row
+        }
+    }
+
+    func tombstone(_ id: EntryID, _ status: Int, _ now: Timestamp) -> Entry {
+        Entry(deleted: id, status, of: row?.origin, at: now)
+    }
+}

@@ -219,6 +219,25 @@ struct ListObjectTests {
         #expect(try await text(url) == Self.items(row))
     }
 
+    @Test("A later addition counts on an object whose create was answered 202 (cases 7, 28)")
+    func additionAfterCreate() async throws {
+        let url = try await list()
+        let own = try fixture.url("/todos/9")
+        fixture.upstream.answerOthers { .reply(status: $0.method == "GET" ? 403 : 204) }
+        fixture.upstream.answer(own, with: .reply(status: 404))
+        try await fixture.fetch(own, .networkOnly)
+        fixture.upstream.answer(url, with: .reply(status: 202))
+        let create = try await add(#"{"type":"Todo","id":9,"n":8}"#, to: url, hold: false)
+        try await until {
+            try await fixture.engine.modifiers.modifier(create, fixture.scope).state == .accepted
+        }
+        let effect = #"{"type":"add","value":{"/n":1}}"#
+        let edit = try await edit("Todo:9", effect, id: "edit", hold: false)
+        #expect(try await fixture.settled(edit).state == .confirmed)
+        let row = #"{"type":"Todo","id":9,"n":9}"#
+        #expect(try await text(url) == Self.items(Self.bread, row))
+    }
+
     @Test("A watcher of the list hears of an edit of an added object (case 28)")
     func told() async throws {
         let url = try await list()
