@@ -3,11 +3,21 @@ package import LarderNormalize
 
 package struct KnownEntity: Sendable {
     package let held: HeldEntity
-    package let revision: Revision
+    package internal(set) var revision: Revision
     package let storedAt: Timestamp
     package var pending = PendingChanges()
     /// Whether modifiers alone make the entry exist, or be deleted.
     package var isMade = false
+}
+
+extension HeldEntity {
+    /// Whether it has an answer whose request started after another row had its revision.
+    func isLater(than row: Revision) -> Bool {
+        switch self {
+        case .unknown: false
+        case .deleted(let stamp), .present(_, let stamp): stamp.fetch > row.number
+        }
+    }
 }
 
 package struct PendingChanges: Equatable, Sendable {
@@ -158,33 +168,70 @@ package struct AnswerReader {
         now: Timestamp,
         isUse: Bool = true
     ) throws(StoreError) -> KnownEntity? {
-        var known = try savedEntity(scope, id, for: lookup)
-        if known == nil {
-            if reader.isHidden(id, in: scope, from: lookup.scope) { return nil }
-            let cached = try reader.withCached(scope, id, now: now, isUse: isUse) { $0.entity }
-            guard let found = cached ?? nil else { return nil }
-            try reader.loopBudget.take(bytes: found.held.byteCount, entities: 1)
-            known = found
-        }
+        guard var known = try heldEntity(scope, id, for: lookup, now, isUse) else { return nil }
         if case .view(let own) = lookup {
             let failed = try reader.targets.deadLetters(own, id)
-            known?.pending.failed = failed
+            known.pending.failed = failed
             if failed > 0 {
                 let lost = try reader.targets.lostEffects(own, id)
-                known?.pending.failedIDs = lost.map(\.modifier)
-                known?.pending.failedModifiers = Set(lost.map(\.modifier))
+                known.pending.failedIDs = lost.map(\.modifier)
+                known.pending.failedModifiers = Set(lost.map(\.modifier))
             }
         }
         return known
     }
 
-    private func savedEntity(
+    /// A user's own row comes before the shared one while modifiers target it, and until a shared
+    /// answer is later.
+    private func heldEntity(
         _ home: ScopeKey,
+        _ id: EntryID,
+        for lookup: EntityLookup,
+        _ now: Timestamp,
+        _ isUse: Bool
+    ) throws(StoreError) -> KnownEntity? {
+        let own = lookup.scope
+        guard own != home else { return try row(own, id, for: lookup, now, isUse) }
+        let saved = try savedEntity(own, id, for: lookup)
+        if let saved, (shared.residency.place(own, id)?.targets ?? 0) > 0 { return saved }
+        if reader.isHidden(id, in: home, from: own) {
+            return if let saved { saved } else { try cachedEntity(own, id, now, isUse) }
+        }
+        let said = try row(home, id, for: lookup, now, isUse)
+        guard let saved else { return said }
+        guard var said, said.held.isLater(than: saved.revision) else { return saved }
+        said.revision = max(said.revision, saved.revision)
+        return said
+    }
+
+    private func row(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        for lookup: EntityLookup,
+        _ now: Timestamp,
+        _ isUse: Bool
+    ) throws(StoreError) -> KnownEntity? {
+        if let saved = try savedEntity(scope, id, for: lookup) { return saved }
+        return try cachedEntity(scope, id, now, isUse)
+    }
+
+    private func cachedEntity(
+        _ scope: ScopeKey,
+        _ id: EntryID,
+        _ now: Timestamp,
+        _ isUse: Bool
+    ) throws(StoreError) -> KnownEntity? {
+        let cached = try reader.withCached(scope, id, now: now, isUse: isUse) { $0.entity }
+        guard let found = cached ?? nil else { return nil }
+        try reader.loopBudget.take(bytes: found.held.byteCount, entities: 1)
+        return found
+    }
+
+    private func savedEntity(
+        _ scope: ScopeKey,
         _ id: EntryID,
         for lookup: EntityLookup
     ) throws(StoreError) -> KnownEntity? {
-        let scope = shared.residency.covers(lookup.scope, id) ? lookup.scope : home
-        if scope == home, reader.isHidden(id, in: home, from: lookup.scope) { return nil }
         guard let place = shared.residency.place(scope, id) else { return nil }
         let target = try reader.targets.read(scope, id, place, try reader.stateReader(of: place))
         // The index covers an entity before its accept commits, and until after its demotion

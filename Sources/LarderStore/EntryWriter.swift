@@ -258,6 +258,12 @@ struct EntryWriter: WriterPart {
         afterCommit { [index = shared.residency] in index.removeGivenUp(name) }
     }
 
+    /// Raises the revision of a row, in whichever file it is.
+    func raise(_ name: TargetName, to revision: Revision) throws(StoreError) {
+        try state.targets.raise(name, to: revision)
+        try cacheIfAny?.rows.raise(name.scope, name.id, to: revision)
+    }
+
     /// Gives rows the revision of a new step without changing them, and tells their watchers.
     ///
     /// Watchers also hear of an id that has no row.

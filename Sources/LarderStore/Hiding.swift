@@ -1,4 +1,5 @@
 import LarderModel
+import LarderNormalize
 
 /// Shared rows that are hidden from users, in the file where the row is.
 struct Hiding: WriterPart {
@@ -56,8 +57,22 @@ struct Hiding: WriterPart {
     ///
     /// An earlier mark may have been lost with a commit of `cache.db`.
     func hideShared(_ found: DurableRow) throws(StoreError) {
-        guard found.hasEntry else { return }
-        try hideShared(found.name.id, from: found.name.scope, olderThan: found.revision)
+        let (scope, id) = (found.name.scope, found.name.id)
+        guard found.hasEntry, scope != shared.sharedScope else { return }
+        guard id.isEntity, try sharedEntity(id).isLater(than: found.revision) else {
+            return try hideShared(id, from: scope, olderThan: found.revision)
+        }
+        // Its user sees the shared row from now on, which may be the same since long ago.
+        try entries.raise(shared.sharedName(id), to: found.revision)
+    }
+
+    private func sharedEntity(_ id: EntryID) throws(StoreError) -> HeldEntity {
+        let place = shared.sharedName(id)
+        if let saved = try state.rows.entry(place), saved.entry != nil { return saved.held }
+        guard let cache = try cacheIfAny, let row = try cache.rows.find(place.scope, id) else {
+            return .unknown
+        }
+        return try cache.rows.read(row.key) { $0.entity?.held } ?? .unknown
     }
 
     func isHidden(_ id: EntryID, from scope: ScopeKey) throws(StoreError) -> Bool {

@@ -157,6 +157,65 @@ struct AnsweredWriteTests {
         }
     }
 
+    /// The own row moves back to `cache.db` once maintenance has run.
+    @Test(
+        "A list shows the own row that a write has left until a shared answer is later",
+        arguments: [false, true]
+    )
+    func leftOwnRow(isMovedBack: Bool) async throws {
+        let rules = NormalizeRules(
+            byType: .standard,
+            types: [TypeRule(type: "User", url: "/users/{id}")]
+        )
+        func ann(_ name: String) -> String { #"{"type":"User","id":7,"name":"\#(name)"}"# }
+        func list(_ name: String) -> String { #"{"items":[\#(ann(name))]}"# }
+        try await EngineFixture.run(setup(rules)) { fixture in
+            let (users, user) = (try fixture.url("/users"), try fixture.url("/users/7"))
+            let (modifiers, key) = (fixture.engine.modifiers, fixture.key(alice))
+            try await fixture.cache(users, .json(list("Ann")), as: bob)
+            fixture.clock.advance(by: .seconds(1))
+            let isPrivate = ["Cache-Control": "private"]
+            fixture.upstream.answer(user, with: .json(ann("Ann"), headers: isPrivate))
+            try await fixture.fetch(user, .networkOnly, as: alice)
+            fixture.clock.advance(by: .seconds(1))
+            fixture.upstream.answer(
+                user,
+                with: .reply(status: 204),
+                .json(ann("Bea"), headers: isPrivate)
+            )
+            let changes = [
+                ModifierCommand.Change(
+                    target: try .entity("User:7"),
+                    effect: try Effect(parsing: Array(Self.renamed.utf8))
+                )
+            ]
+            let request = try #require(ModifierCommand.derivedRequest(for: changes))
+            let command = ModifierCommand(changes: changes, request: request)
+            let receipt = try await modifiers.accept(ModifiersCommand(command), key)[0]
+            let id = try ModifierID(receipt.id)
+            try await until { try await modifiers.modifier(id, key).state == .confirmed }
+            _ = try await fixture.upstream.asked.element(3)
+            let store = fixture.engine.store
+            if isMovedBack { try await store.maintain() }
+            var last = Revision(0)
+            func check(_ name: String, _ shown: SnapshotFrame?) throws {
+                let shown = try #require(shown)
+                #expect(shown.text == list(name))
+                #expect(shown.revision >= last)
+                last = shown.revision
+            }
+            try check("Bea", try await fixture.cached(users, as: alice).lastShown)
+            for name in ["Bea", "Cleo", "Dan"] {
+                fixture.clock.advance(by: .seconds(1))
+                fixture.upstream.answer(users, with: .json(list(name)))
+                try check(name, try await fixture.fetch(users, .networkOnly, as: alice).lastShown)
+                try check(name, try await fixture.cached(users, as: alice).lastShown)
+                if isMovedBack { try await store.maintain() }
+                try check(name, try await fixture.cached(users, as: alice).lastShown)
+            }
+        }
+    }
+
     @Test("A write of an entity waits for an answer that has it, under whichever URL")
     func entity() async throws {
         let rules = NormalizeRules(
