@@ -211,15 +211,17 @@ struct CachedAnswers {
         let key = RowKey(step.scope, new.entry.id)
         // The same form shows the same, except for changes of its entities.
         let wasHidden = try cache.hiding.endHiding(key, of: step.scope, since: new.start)
-        var isSame = false
+        var known: Revision?
         if !wasHidden, let old, old.kind == .fetched, old.checksum == form.checksum,
-            let skeleton = old.skeleton
+            let skeleton = old.skeleton,
+            try cache.references.skeleton(skeleton)?.bytes == form.skeleton.bytes
         {
-            isSame = try cache.references.skeleton(skeleton)?.bytes == form.skeleton.bytes
+            known = old.revision
         }
-        if !isSame, !wasHidden { isSame = try shows(new.entry.body, old, step) }
+        if known == nil, !wasHidden { known = try revision(of: old, showing: new.entry.body, step) }
+        let isSame = known != nil
         var entry = new.entry
-        entry.revision = if isSame, let old { old.revision } else { try revision(of: &step) }
+        entry.revision = if let known { known } else { try revision(of: &step) }
         try write(entry, template, form, over: old, &step)
         if new.hidesShared { try cache.hiding.hideShared(entry.id, from: step.scope) }
         if case .uploaded(let upload) = new.body { cache.forget(upload) }
@@ -273,18 +275,20 @@ struct CachedAnswers {
         }
     }
 
-    /// Whether a row shows the bytes that come for it already, as another answer has changed its
-    /// entities.
-    private func shows(
-        _ body: BodySummary,
-        _ old: CachedRows.Row?,
+    /// Returns the revision at which a row shows the bytes that come for it already, as another
+    /// answer has changed its entities; nil if it shows others.
+    ///
+    /// An entity of the row may have made this revision, and may not be in the answer any more.
+    private func revision(
+        of old: CachedRows.Row?,
+        showing body: BodySummary,
         _ step: Step
-    ) throws(StoreError) -> Bool {
+    ) throws(StoreError) -> Revision? {
         guard step.changes.isEmpty, step.saved.merged.isEmpty, let old, old.skeleton != nil,
             let row = try cache.rows.read(old.key, { $0.normalized(in: step.scope) }),
             case .shown(let shown) = try rebuild(row)
-        else { return false }
-        return shown.answer.isComplete && shown.entry.body == body
+        else { return nil }
+        return shown.answer.isComplete && shown.entry.body == body ? shown.entry.revision : nil
     }
 
     /// Releases a row's data in other tables when the row is replaced or removed.

@@ -65,7 +65,10 @@ extension Store {
             guard case .done = put, fence?.covers(scope, tombstone.entry.id) != true,
                 fence?.keepsOut(scope, EntryID(entity.name)) != true
             else { return put }
-            _ = try writer.answers.delete(entity, now: now)
+            if let step = try writer.answers.delete(entity, now: now) {
+                // The entity showed the later step under its URL, and may leave before the URL does.
+                try writer.entries.raise(tombstone.name, to: step)
+            }
             return put
         }
     }

@@ -118,7 +118,7 @@ extension EngineSimulation {
     /// An answer of an entity's own URL that the disk does not take is told, and what it told is not kept.
     func checkRevision(_ path: String, _ revision: Revision, _ view: PlainView) throws {
         let key = "\(user)\(path)"
-        guard !hasEntities || !hasDiskFailed, !hasList else { return }
+        guard !hasEntities || !hasDiskFailed else { return }
         if let last = seen[key] {
             try require(
                 revision > last.revision || revision == last.revision && view == last.view,
