@@ -165,7 +165,10 @@ struct Accepting: WriterPart {
         for aim in aims {
             claim(aim.name)
             change(aim.name) { $0.targets += 1 }
-            guard aim.isShared else { continue }
+            guard aim.isShared else {
+                sharing.countBeforeOwnEntry(aim.name)
+                continue
+            }
             try sharing.noteKeeper(aim.name)
             let place = aim.base(in: shared)
             if found.entries[place] != nil { try hiding.takeMarks(of: place) }

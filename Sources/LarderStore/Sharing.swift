@@ -57,6 +57,14 @@ struct Sharing: WriterPart {
         }
     }
 
+    /// Counts a change of a row that has got its own entry in the present commit.
+    ///
+    /// After the commit, the shared row loses all of the row's targets, this one among them.
+    func countBeforeOwnEntry(_ name: TargetName) {
+        guard mayKeepShared(name) else { return }
+        change(shared.sharedName(name.id)) { $0.targets += 1 }
+    }
+
     func removeIdleKeeper(_ name: TargetName) throws(StoreError) {
         guard mayKeepShared(name), let found = try durable(name), found.keepsShared else { return }
         if found.isReleased { try entries.removeDurable(found, isCounted: false) }

@@ -58,6 +58,28 @@ struct SharedRowTests {
         try await temporary.store.requireInvariants()
     }
 
+    @Test("A write in the commit of its user's own answer counts for that answer's row alone")
+    func acceptedWithOwnAnswer() async throws {
+        let temporary = try Self.temporary()
+        let (queue, scope, gate) = (temporary.store.commits, temporary.scope, WriterGate())
+        try await temporary.answer("a", "[1]", in: temporary.shared)
+        try await temporary.accept("one", "a", isOfSharedRow: true)
+        let own = NewEntry.fetched(scope, named("a"), "[2]")
+        let write = NewModifier.changing(["a"], "two", scope, isOfSharedRow: true)
+        queue.post { _ throws(StoreError) in gate.hold() }
+        try await gate.waitUntilHeld()
+        queue.post { writer throws(StoreError) in
+            _ = try writer.entries.put(own, fence: nil, now: .epoch)
+        }
+        queue.post { writer throws(StoreError) in
+            _ = try writer.accepting.accept([write], now: .epoch)
+        }
+        gate.letGo()
+        try await temporary.store.settle()
+        #expect(try temporary.target("a")?.1 == ["one", "two"])
+        try await temporary.store.requireInvariants()
+    }
+
     @Test("A confirmed write of a shared row waits for an answer, also over a start, and no longer")
     func answered() async throws {
         let temporary = try Self.temporary()
