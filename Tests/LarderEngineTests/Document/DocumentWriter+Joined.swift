@@ -29,7 +29,12 @@ extension DocumentWriter {
             guard reports[place].state.isSettled,
                 !group.contains(where: { writes[$0].isRetried || writes[$0].isRemoved })
             else { continue }
-            guard group.allSatisfy({ reports[$0].state == reports[place].state }) else {
+            // A confirmed change of a shared row waits for an answer, unless a read has come before.
+            let ends = group.map { place in
+                reports[place].marks.contains(.answered)
+                    ? .confirmed : reports[place].state
+            }
+            guard Set(ends).count == 1 else {
                 throw Complaint(description: "joined writes have ended differently: \(texts)")
             }
             switch reports[place].state {
