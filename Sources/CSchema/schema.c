@@ -37,6 +37,7 @@ static const unsigned char state_steps[] = {
 #embed "../../schema/state-020.sql" suffix(, 0, )
 #embed "../../schema/state-021.sql" suffix(, 0, )
 #embed "../../schema/state-022.sql" suffix(, 0, )
+#embed "../../schema/state-023.sql" suffix(, 0, )
 };
 
 static const unsigned char api_document[] = {

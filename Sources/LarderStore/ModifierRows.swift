@@ -443,10 +443,15 @@ struct ModifierRows {
         after first: String,
         before end: String
     ) throws(StoreError) -> Bool {
-        let found = try state.queue(.oldestAnswer, (":first", first), (":end", end)).first {
-            ($0.integer("history"), $0.text("scope") ?? "", $0.integer("bytes"))
-        }
+        let after = state.memory.forgottenAnswers[first] ?? 0
+        let found = try state.queue(
+            .oldestAnswer,
+            (":after", after),
+            (":first", first),
+            (":end", end)
+        ).first { ($0.integer("history"), $0.text("scope") ?? "", $0.integer("bytes")) }
         guard let (row, scope, bytes) = found else { return false }
+        state.memory.forgottenAnswers[first] = row
         try state.queue[.forgetAnswer].run((":history", row))
         count(answer: -bytes, of: scope)
         return true

@@ -130,8 +130,8 @@ enum QueueStatement: Int, PreparedStatement {
         case .oldestAnswer:
             """
             SELECT history, scope, \(HistoryColumn.answerSize) AS bytes
-            FROM history INDEXED BY history_answer
-            WHERE answer_body IS NOT NULL AND scope > :first AND scope < :end
+            FROM history NOT INDEXED
+            WHERE history > :after AND answer_body IS NOT NULL AND scope > :first AND scope < :end
             ORDER BY history LIMIT 1
             """
         case .forgetAnswer:

@@ -221,6 +221,9 @@ struct StateWriterState {
     /// Counts of the queue for reports, without its bytes and its bounds.
     var totals = QueueTotals()
     var bodies: BodyState
+    /// The last row of the history whose answer was forgotten, by the first of the scopes that were
+    /// looked at: answers are forgotten in the order of the rows.
+    var forgottenAnswers: [String: Int64] = [:]
     /// The ids that the open transaction has changed, for those who watch them.
     var changedRows: [RowKey] = []
     /// Rows that the open transaction has made, and that the cache may have something for.

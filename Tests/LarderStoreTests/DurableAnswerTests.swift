@@ -278,7 +278,6 @@ struct DurableAnswerTests {
                 ALTER TABLE change DROP COLUMN parents;
                 DROP TABLE credential;
                 ALTER TABLE modifier DROP COLUMN credential;
-                DROP INDEX history_answer;
                 ALTER TABLE history DROP COLUMN answer_headers;
                 ALTER TABLE history DROP COLUMN answer_body;
                 ALTER TABLE change_log DROP COLUMN answer;

@@ -242,7 +242,6 @@ struct MigrationTests {
             ALTER TABLE change DROP COLUMN parents;
             DROP TABLE credential;
             ALTER TABLE modifier DROP COLUMN credential;
-            DROP INDEX history_answer;
             ALTER TABLE history DROP COLUMN answer_headers;
             ALTER TABLE history DROP COLUMN answer_body;
             ALTER TABLE change_log DROP COLUMN answer;
