@@ -126,7 +126,11 @@ extension ModifierStore {
 
     package func wantedReads() async throws(StoreError) -> [WantedRead] {
         try await inQueue { queue throws(StoreError) in
-            let sql = "SELECT scope, id, rev FROM reading ORDER BY rev"
+            let sql = """
+                SELECT substr(target, 1, instr(target, char(10)) - 1) AS scope,
+                    substr(target, instr(target, char(10)) + 1) AS id, rev
+                FROM reading ORDER BY rev
+                """
             return try queue.connection.statement(sql).all { row in
                 var numbers = RowNumbers(row)
                 guard let scope = row.scope("scope"), let id = row.entryID("id") else { return nil }

@@ -149,18 +149,19 @@ enum QueueStatement: Int, PreparedStatement {
         case .noteSent: "UPDATE change SET sent = :sent WHERE change = :change"
         case .wantRead:
             """
-            INSERT INTO reading (scope, id, rev) VALUES (:scope, :id, :rev)
-            ON CONFLICT (scope, id) DO UPDATE SET rev = :rev
+            INSERT INTO reading (target, rev) VALUES (:scope || char(10) || :id, :rev)
+            ON CONFLICT (target) DO UPDATE SET rev = :rev
             """
         case .dropRead:
             """
-            DELETE FROM reading WHERE reading IN (SELECT reading FROM reading
-                WHERE scope = :scope ORDER BY rev DESC LIMIT -1 OFFSET :max)
+            DELETE FROM reading WHERE target IN (SELECT target FROM reading
+                WHERE target > :scope || char(10) AND target < :scope || char(11)
+                ORDER BY rev DESC LIMIT -1 OFFSET :max)
             """
         case .endRead:
             // A confirmed write that waits for the shared row needs another answer.
             """
-            DELETE FROM reading WHERE scope = :scope AND id = :id AND rev <= :rev
+            DELETE FROM reading WHERE target = :scope || char(10) || :id AND rev <= :rev
                 AND NOT EXISTS (SELECT 1 FROM change INDEXED BY change_target
                     JOIN modifier ON number = change.modifier
                     WHERE change.id = :id AND change.scope = :scope AND settled = 0 AND answered = 1)

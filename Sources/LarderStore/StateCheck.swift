@@ -28,7 +28,7 @@ struct StateCheck {
             "SELECT scope, id, effect FROM change NOT INDEXED WHERE settled = 0",
             "SELECT scope, lane FROM paused_lane", "SELECT name FROM offline_origin",
             CredentialRows.all,
-            "SELECT scope, id, rev FROM reading",
+            "SELECT target, rev FROM reading",
             "SELECT one, rev FROM change_log_start",
         ]
         for sql in queue {
@@ -61,8 +61,8 @@ struct StateCheck {
     private func checkNumbers() throws(StoreError) {
         let numbers = Limits.foundNumbers
         let tables = [
-            "modifier", "claim", "change", "history", "paused_lane", "credential", "reading",
-            "body", "temporary_id", "temporary_use",
+            "modifier", "claim", "change", "history", "paused_lane", "credential", "body",
+            "temporary_id", "temporary_use",
         ]
         for table in tables {
             let key = table == "modifier" ? "number" : table

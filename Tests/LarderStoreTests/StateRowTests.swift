@@ -28,7 +28,7 @@ struct StateRowTests {
         "body SET size", "body SET linked", "chunk SET chunk",
         "chunk SET checksum", "revision_block SET next_rev", "sqlite_sequence SET seq",
         "change_log SET change", "change_log SET kind", "change_log_start SET rev",
-        "paused_lane SET paused_lane", "reading SET reading",
+        "paused_lane SET paused_lane", "reading SET rev",
     ]
 
     /// A store with one row at least in every table, and its WAL not written back.
