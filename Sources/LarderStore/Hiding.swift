@@ -62,7 +62,7 @@ struct Hiding: WriterPart {
         guard id.isEntity, try sharedEntity(id).isLater(than: found.revision) else {
             return try hideShared(id, from: scope, olderThan: found.revision)
         }
-        // Its user sees the shared row from now on, which may be the same since long ago.
+        // The user sees the shared row from now on, which may be the same since long ago.
         try entries.raise(shared.sharedName(id), to: found.revision)
     }
 
