@@ -228,11 +228,13 @@ struct RawPrinter: FetchPrinter {
             now: clock.now()
         )
         if case .network(_, _, let cookies) = reason { fields = fields.adding(cookies) }
-        return conditional(
+        var shown = conditional(
             RawAnswer(status: entry.status, fields: fields, body: body),
             entity: entry.entityTag,
             lastModified: entry.lastModified
         )
+        shown.entry = entry
+        return shown
     }
 
     private func passed(
@@ -331,4 +333,6 @@ package struct RawAnswer {
     /// Everything but the length.
     package var fields: HeaderFields
     package var body: Body
+    /// The entry that is shown; nil for an answer that is passed on.
+    package var entry: Entry?
 }

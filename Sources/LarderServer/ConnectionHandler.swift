@@ -320,17 +320,17 @@ final class ConnectionHandler: ChannelDuplexHandler {
             }
             context.write(wrapOutboundOut(.end(nil)), promise: nil)
             answerCompleted(context)
-        case .chunked(let headers, let body, let scope):
+        case .chunked(let headers, let body, let part, let scope):
             start(head, context) { [worker] exchange in
                 do throws(Problem) {
-                    if try await exchange.stream(id, headers, body, scope) { return }
+                    if try await exchange.stream(id, headers, body, part, scope) { return }
                     await worker.read(id, exchange)
                 } catch {
                     await exchange.respond(error)
                 }
             }
-        case .problem(let problem):
-            start(head, context) { exchange in await exchange.respond(problem) }
+        case .problem(let problem, let headers):
+            start(head, context) { exchange in await exchange.respond(problem, headers) }
         }
     }
 

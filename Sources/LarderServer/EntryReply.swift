@@ -9,9 +9,9 @@ import NIOHTTP1
 enum EntryReply: Sendable {
     /// With when these bytes are right, if nothing is written meanwhile.
     case whole(HTTPResponseStatus, HTTPHeaders, ByteBuffer?, at: Range<Timestamp>)
-    /// The body has to be read off the loop.
-    case chunked(HTTPHeaders, ChunkedBody, ScopeKey)
-    case problem(Problem)
+    /// The body, or a part of it, has to be read off the loop.
+    case chunked(HTTPHeaders, ChunkedBody, part: Range<Int>?, ScopeKey)
+    case problem(Problem, HTTPHeaders = [:])
 
     /// Reads an id for a peer: the hot path, so nothing here waits; nil where the read is long.
     init?(
@@ -142,15 +142,16 @@ enum EntryReply: Sendable {
         headers.add(name: "Cache-Status", value: "larder; hit")
         headers.add(name: "Larder-Rev", value: String(entry.revision.number))
         headers.add(overlay)
-        if head.headers.contains(name: "If-None-Match"),
-            EntityTagList.contains(tag, in: head.headers["If-None-Match"])
-        {
-            self = .whole(.notModified, headers, nil, at: moments)
-            return
+        let verdict = ReadVerdict(
+            head,
+            tag: tag,
+            byteCount: bytes.count,
+            storedAt: entry.storedAt,
+            lastModified: entry.lastModified
+        )
+        self.init(verdict, headers, head, byteCount: bytes.count, at: moments) { part in
+            part.map { ByteBuffer(bytes: bytes[$0]) } ?? ByteBuffer(bytes: bytes)
         }
-        headers.add(name: "Content-Length", value: String(entry.body.byteCount))
-        let body = head.method == .HEAD ? nil : ByteBuffer(bytes: bytes)
-        self = .whole(.ok, headers, body, at: moments)
     }
 
     private init(
@@ -165,19 +166,54 @@ enum EntryReply: Sendable {
         let moments = Self.moments(from: now, storedAt: row.storedAt, freshUntil: row.freshUntil)
         var headers = Self.headers(row, tag, date: date, now)
         headers.add(overlay)
-        if head.headers.contains(name: "If-None-Match"),
-            EntityTagList.contains(tag, in: head.headers["If-None-Match"])
-        {
+        let byteCount = row.byteCount
+        let verdict = ReadVerdict(
+            head,
+            tag: tag,
+            byteCount: byteCount,
+            storedAt: row.storedAt,
+            lastModified: row.lastModified
+        )
+        let chunked = row.chunkedBody.map { ($0, scope) }
+        self.init(verdict, headers, head, byteCount: byteCount, at: moments, chunked) { part in
+            row.withBody { bytes in
+                let part = part.map { UnsafeRawBufferPointer(rebasing: bytes[$0]) }
+                return ByteBuffer(bytes: part ?? bytes)
+            }
+        }
+    }
+
+    /// The answer with this verdict; `bytes` gives the body or a part of it if it is not `chunked`.
+    private init(
+        _ verdict: ReadVerdict,
+        _ headers: HTTPHeaders,
+        _ head: HTTPRequestHead,
+        byteCount: Int,
+        at moments: Range<Timestamp>,
+        _ chunked: (body: ChunkedBody, scope: ScopeKey)? = nil,
+        bytes: (Range<Int>?) -> ByteBuffer
+    ) {
+        var headers = headers
+        headers.add(name: "Accept-Ranges", value: "bytes")
+        var part: Range<Int>?
+        switch verdict {
+        case .notModified:
             self = .whole(.notModified, headers, nil, at: moments)
             return
+        case .refused(let problem, let fields):
+            self = .problem(problem, fields)
+            return
+        case .whole: break
+        case .part(let range):
+            part = range
+            headers.add(range, of: byteCount)
         }
-        headers.add(name: "Content-Length", value: String(row.byteCount))
-        if let chunked = row.chunkedBody {
-            self = .chunked(headers, chunked, scope)
-        } else if head.method == .HEAD {
-            self = .whole(.ok, headers, nil, at: moments)
+        headers.add(name: "Content-Length", value: String(part?.count ?? byteCount))
+        if let chunked {
+            self = .chunked(headers, chunked.body, part: part, chunked.scope)
         } else {
-            self = .whole(.ok, headers, row.withBody { ByteBuffer(bytes: $0) }, at: moments)
+            let body = head.method == .HEAD ? nil : bytes(part)
+            self = .whole(part == nil ? .ok : .partialContent, headers, body, at: moments)
         }
     }
 
@@ -188,7 +224,7 @@ enum EntryReply: Sendable {
         _ now: Timestamp
     ) -> HTTPHeaders {
         var headers = HTTPHeaders()
-        headers.reserveCapacity(13)
+        headers.reserveCapacity(14)
         headers.addGeneral(date: date)
         headers.add(name: "Content-Type", value: row.mediaType ?? "application/octet-stream")
         headers.add(name: "ETag", value: tag)

@@ -313,18 +313,34 @@ struct ChunkReader {
 
 struct ChunkProgress {
     private let body: ChunkedBody
-    private var position: Int64 = 0
-    private var byteCount = 0
+    private let part: Range<Int>
+    private var position: Int64
+    /// Bytes of the body before the next chunk.
+    private var byteCount: Int
 
-    init(_ body: ChunkedBody) { self.body = body }
+    init(_ body: ChunkedBody, _ part: Range<Int>? = nil) {
+        self.body = body
+        self.part = part ?? 0..<body.byteCount
+        // Every chunk but the last is full.
+        let first = self.part.lowerBound / Limits.inlineBodyBytesMax
+        (position, byteCount) = (Int64(first), first * Limits.inlineBodyBytesMax)
+    }
 
-    var next: Int64? { byteCount < body.byteCount ? position : nil }
+    var next: Int64? { byteCount < part.upperBound ? position : nil }
 
-    /// Takes the next chunk; throws `badChunk` for an empty chunk or one that is too long.
-    mutating func take(_ chunk: [UInt8]) throws(StoreError) {
-        guard !chunk.isEmpty, byteCount + chunk.count <= body.byteCount else { throw .badChunk }
+    /// Takes the next chunk, and returns what the part has of it; throws `badChunk` for a chunk of
+    /// another length.
+    @discardableResult
+    mutating func take(_ chunk: [UInt8]) throws(StoreError) -> [UInt8] {
+        let start = byteCount
+        guard chunk.count == min(Limits.inlineBodyBytesMax, body.byteCount - start) else {
+            throw .badChunk
+        }
         byteCount += chunk.count
         position += 1
+        let wanted = part.clamped(to: start..<byteCount)
+        guard wanted.count < chunk.count else { return chunk }
+        return Array(chunk[wanted.lowerBound - start..<wanted.upperBound - start])
     }
 }
 

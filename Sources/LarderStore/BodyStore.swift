@@ -197,6 +197,9 @@ package final class BodyReader {
         if store.leases(beside: body).release(body.number) { store.wake() }
     }
 
+    /// Reads only a part of the body from now on, and no chunk before or after it.
+    package func seek(to part: Range<Int>) { progress = ChunkProgress(body, part) }
+
     /// The next chunk, at most ``Limits/inlineBodyBytesMax`` bytes; nil at the end.
     ///
     /// Throws `badChunk` if a chunk is missing or damaged. The rest of the body is then lost, and
@@ -204,9 +207,7 @@ package final class BodyReader {
     package func next() async throws(StoreError) -> [UInt8]? {
         guard let position = progress.next else { return nil }
         do throws(StoreError) {
-            let chunk = try await store.chunk(position, of: body)
-            try progress.take(chunk)
-            return chunk
+            return try progress.take(try await store.chunk(position, of: body))
         } catch {
             if error == .badChunk { store.drop(body, of: scope, id) }
             throw error

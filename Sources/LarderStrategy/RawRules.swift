@@ -187,8 +187,8 @@ package enum RawFields {
 
     /// The origin's fields that a client gets.
     ///
-    /// An origin may not send Larder's own fields, and Larder serves no ranges. An origin's
-    /// Cache-Status stays, as each cache on the way adds a member of its own.
+    /// An origin may not send Larder's own fields. Its Accept-Ranges says nothing of the stored
+    /// body. Its Cache-Status stays, as each cache on the way adds a member of its own.
     private static func passed(_ headers: HeaderFields) -> HeaderFields {
         HeaderFields(
             headers.fields.filter { field in

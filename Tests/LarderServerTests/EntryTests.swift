@@ -72,6 +72,7 @@ struct EntryTests {
                 ("Cache-Status", "larder; hit; ttl=-1"),
                 ("Larder-Rev", "\(revision.number)"),
                 ("Larder-Pending", "0"),
+                ("Accept-Ranges", "bytes"),
                 ("Content-Length", "7"),
             ]
             let fields = expected.map { HeaderFields.Field(name: $0.0, value: $0.1) }

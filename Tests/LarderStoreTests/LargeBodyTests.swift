@@ -129,6 +129,45 @@ struct LargeBodyTests {
     }
 
     @Test(
+        "A part is read without the chunks before and after it (S46)",
+        arguments: [0..<1, 65_536..<131_072, 65_530..<65_540, 70_000..<70_001, 65_536..<262_145]
+    )
+    func part(part: Range<Int>) async throws {
+        let bytes = [UInt8].pattern(300_000, 1)
+        try await temporary.upload("large", bytes)
+        let (first, last) = (part.lowerBound / 65_536, (part.upperBound - 1) / 65_536)
+        try await temporary.damage(
+            "DELETE FROM chunk WHERE chunk % 1048576 NOT BETWEEN \(first) AND \(last)"
+        )
+        let id = try EntryID("large")
+        let body = try #require(try await temporary.store.chunkedBody(temporary.scope, id))
+        let reader = try #require(
+            try await temporary.store.bodies.open(body, of: temporary.scope, id, now: .epoch)
+        )
+        reader.seek(to: part)
+        #expect(try await reader.rest() == Array(bytes[part]))
+        #expect(try await reader.next() == nil)
+        #expect(temporary.store.totals.damaged == 0)
+    }
+
+    @Test("A chunk of another length than its place has is damaged")
+    func shortChunk() async throws {
+        try await temporary.upload("large", .pattern(100_000, 1))
+        let short = [UInt8].pattern(10)
+        let checksum = short.withUnsafeBytes { Checksum.chunk($0) }
+        let data = short.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        try await temporary.damage(
+            "UPDATE chunk SET data = x'\(data)', checksum = \(checksum) WHERE chunk % 2 = 0"
+        )
+        let id = try EntryID("large")
+        let body = try #require(try await temporary.store.chunkedBody(temporary.scope, id))
+        let reader = try #require(
+            try await temporary.store.bodies.open(body, of: temporary.scope, id, now: .epoch)
+        )
+        await #expect(throws: StoreError.badChunk) { try await reader.next() }
+    }
+
+    @Test(
         "A damaged body in its row is a miss and is counted, and can be put again",
         arguments: ["data = zeroblob(3)", "data = x'0102'", "data = NULL", "digest_low = 7"]
     )

@@ -138,7 +138,8 @@ struct Document {
 
     private mutating func responses(_ route: Route, isHead: Bool) -> JSONValue {
         var responses = JSONValue.object([])
-        for reply in route.replies {
+        // HEAD ignores Range.
+        for reply in route.replies where !isHead || reply.status != 206 {
             var response: JSONValue = ["description": .string(Self.meaning(of: reply.status))]
             if !reply.headers.isEmpty {
                 var headers = JSONValue.object([])
@@ -175,6 +176,7 @@ struct Document {
         case 201: "Created."
         case 202: "Accepted, and not done yet."
         case 204: "Done, with nothing to say."
+        case 206: "The part that was asked for."
         default: "What the client has is what it would get."
         }
     }

@@ -49,6 +49,7 @@ classes.set("urn:larder:origin-id", Invalid);
 classes.set("urn:larder:origin-exists", Invalid);
 classes.set("urn:larder:origin-in-file", Invalid);
 classes.set("urn:larder:precondition-failed", Invalid);
+classes.set("urn:larder:range-not-satisfiable", Invalid);
 classes.set("urn:larder:pinned", Invalid);
 classes.set("urn:larder:no-request", Invalid);
 classes.set("urn:larder:unsupported", Invalid);

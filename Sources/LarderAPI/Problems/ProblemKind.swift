@@ -138,6 +138,9 @@ extension ProblemKind {
     package static let preconditionFailed = ProblemKind("precondition-failed", 412)
         .title("The entry is not as the request expects")
         .hint("Read the entry again, and send its present ETag in If-Match.")
+    package static let rangeNotSatisfiable = ProblemKind("range-not-satisfiable", 416)
+        .title("The body ends before the range")
+        .hint("Ask for bytes below the length that Content-Range has.")
     package static let leaseOver = ProblemKind("lease-over", 409)
         .title("The lease of the renewal is over")
         .hint("Wait for the next order: POST /v1/origins/NAME/credential/renewal.")
@@ -248,8 +251,8 @@ extension ProblemKind {
         .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .notFound,
         .methodNotAllowed, .notAcceptable, .bodyTooLarge, .headTooLarge,
         .unknownOrigin, .notPermitted, .originID, .noSuchOrigin, .originExists, .originInFile,
-        .entryTooLarge, .cacheFull, .diskFull, .preconditionFailed, .leaseOver, .pinned,
-        .pinsFull,
+        .entryTooLarge, .cacheFull, .diskFull, .preconditionFailed, .rangeNotSatisfiable,
+        .leaseOver, .pinned, .pinsFull,
         .noRequest, .unsupported, .modifierExists, .noSuchModifier, .alreadySent,
         .alreadySettled, .inUse, .queueFull, .targeted, .notApplied, .miss, .deleted,
         .sinceTooOld, .unreachable, .captive, .offline, .timeout, .originStatus,

@@ -104,8 +104,8 @@ package struct Reply: Sendable {
         Reply(status: 200, content: .frames(type, document: document), headers: [])
     }
 
-    static func bytes(headers: [HeaderName]) -> Reply {
-        Reply(status: 200, content: .bytes, headers: headers)
+    static func bytes(_ status: Int = 200, headers: [HeaderName]) -> Reply {
+        Reply(status: status, content: .bytes, headers: headers)
     }
 
     static func empty(_ status: Int, headers: [HeaderName] = []) -> Reply {
@@ -144,13 +144,26 @@ package struct HeaderName: Sendable {
 
     static let ifMatch = HeaderName(
         "If-Match",
-        "Writes only if a GET would give one of these strong tags; `*`: any."
+        "Reads or writes only if a GET would give one of these strong tags; `*`: any."
     )
     static let ifNoneMatch = HeaderName(
         "If-None-Match",
         "Tags that the client has, or `*`: 304 for a GET, 412 for a write."
     )
     static let ifModifiedSince = HeaderName("If-Modified-Since", "Counts without If-None-Match.")
+    static let range = HeaderName(
+        "Range",
+        "Part of the body in bytes, as `bytes=0-499`: 206. Several parts: 200 with the whole body."
+    )
+    static let ifRange = HeaderName(
+        "If-Range",
+        "Range counts only if the body has this strong tag, or the origin gave this date for it."
+    )
+    static let acceptRanges = HeaderName("Accept-Ranges", "Always `bytes`.")
+    static let contentRange = HeaderName(
+        "Content-Range",
+        "First and last byte of the part, and the length of the body."
+    )
     static let larderClient = HeaderName(
         "Larder-Client",
         "Name of the client; its watchers are told `self`."

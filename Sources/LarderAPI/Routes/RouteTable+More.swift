@@ -219,10 +219,12 @@ extension Route {
             .raw,
             "GET /o/{origin}/{path}",
             headers: [
-                .cacheControl, .larderPolicy, .larderAccount, .ifNoneMatch, .ifModifiedSince,
+                .cacheControl, .larderPolicy, .larderAccount, .ifMatch, .ifNoneMatch,
+                .ifModifiedSince, .range, .ifRange,
             ],
             [
                 .bytes(headers: [.cacheStatus, .larderPending]),
+                .bytes(206, headers: [.contentRange, .cacheStatus, .larderPending]),
                 .empty(304, headers: [.cacheStatus, .larderPending]),
             ],
             problems: fetchProblemsOfRaw,
@@ -253,7 +255,8 @@ extension Route {
 
     private static let fetchProblemsOfRaw: [ProblemKind] = [
         .unknownOrigin, .miss, .deleted, .unreachable, .captive, .redirectRefused,
-        .addressRefused, .badAnswer, .offline, .timeout,
+        .addressRefused, .badAnswer, .offline, .timeout, .preconditionFailed,
+        .rangeNotSatisfiable,
     ]
 
     private static let writeProblemsOfRaw: [ProblemKind] = [

@@ -27,9 +27,13 @@ extension Route {
             .readEntry,
             "GET /v1/entries/{id}",
             query: EntryQuery.self,
-            headers: [.ifNoneMatch],
-            [.bytes(headers: entryHeaders), .empty(304, headers: [.etag, .larderRev])],
-            problems: [.miss, .deleted],
+            headers: [.ifMatch, .ifNoneMatch, .range, .ifRange],
+            [
+                .bytes(headers: entryHeaders),
+                .bytes(206, headers: [.contentRange] + entryHeaders),
+                .empty(304, headers: [.etag, .larderRev]),
+            ],
+            problems: [.miss, .deleted, .preconditionFailed, .rangeNotSatisfiable],
             """
             Reads the bytes of an entry, with their media type; of an entity, compact JSON with every \
             member that an answer has brought. A reference to another entity is its key as a string, \
@@ -86,7 +90,7 @@ extension Route {
     ]
 
     private static let entryHeaders: [HeaderName] = [
-        .etag, .age, .lastModified, .cacheStatus, .larderRev, .larderPending,
+        .etag, .age, .lastModified, .cacheStatus, .larderRev, .larderPending, .acceptRanges,
     ]
 
     private static let fetchProblems: [ProblemKind] = [
@@ -99,12 +103,15 @@ extension Route {
             .get,
             "GET /v1/get",
             query: FetchCommand.self,
-            headers: [.cacheControl, .ifNoneMatch, .ifModifiedSince],
+            headers: [
+                .cacheControl, .ifMatch, .ifNoneMatch, .ifModifiedSince, .range, .ifRange,
+            ],
             [
                 .bytes(headers: [.cacheStatus, .age, .larderRev, .larderPending]),
+                .bytes(206, headers: [.contentRange, .cacheStatus, .larderRev, .larderPending]),
                 .empty(304, headers: [.cacheStatus, .larderPending]),
             ],
-            problems: fetchProblems,
+            problems: fetchProblems + [.preconditionFailed, .rangeNotSatisfiable],
             """
             Fetches a URL and returns one body, `network-first` without another policy. Another status \
             of the origin comes with its body. `follow` and `heartbeat` are of no use here.

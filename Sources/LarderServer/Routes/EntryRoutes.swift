@@ -60,10 +60,10 @@ struct EntryRoutes {
                 guard await exchange.writer.begin(status, headers) else { return }
                 if let body { _ = await exchange.writer.send(Array(body.readableBytesView)) }
                 return await exchange.writer.end()
-            case .chunked(let headers, let body, let scope):
-                if try await exchange.stream(id, headers, body, scope) { return }
-            case .problem(let problem):
-                throw problem
+            case .chunked(let headers, let body, let part, let scope):
+                if try await exchange.stream(id, headers, body, part, scope) { return }
+            case .problem(let problem, let headers):
+                return await exchange.respond(problem, headers)
             }
         }
         throw Problem(.overloaded, "'\(id)' is replaced faster than it can be read")
@@ -194,20 +194,22 @@ extension [EntryID] {
 }
 
 extension Exchange {
-    /// Sends a chunked body, one chunk in memory at a time; false if the body was replaced before
-    /// it was opened, and nothing was sent.
+    /// Sends a chunked body or a part of it, one chunk in memory at a time; false if the body was
+    /// replaced before it was opened, and nothing was sent.
     ///
     /// A damaged chunk cuts the answer off, as its head has been sent.
     func stream(
         _ id: EntryID,
         _ headers: HTTPHeaders,
         _ body: ChunkedBody,
+        _ part: Range<Int>?,
         _ scope: ScopeKey
     ) async throws(Problem) -> Bool {
         guard let reader = try await engine.entries.openBody(body, of: id, scope) else {
             return false
         }
-        guard await writer.begin(.ok, headers) else { return true }
+        if let part { reader.seek(to: part) }
+        guard await writer.begin(part == nil ? .ok : .partialContent, headers) else { return true }
         guard !writer.isHeadOnly else {
             await writer.end()
             return true

@@ -262,6 +262,14 @@ struct RawRoutes {
         let status = HTTPResponseStatus(statusCode: answer.status)
         var headers = HTTPHeaders(answer.fields)
         headers.addGeneral(date: loop.date(at: exchange.engine.clock.now()))
+        if let entry = answer.entry {
+            switch verdict(on: answer, of: entry) {
+            case .notModified, .whole: break
+            case .part(let part): return await send(part, of: answer.body, headers)
+            case .refused(let problem, let fields): return await exchange.respond(problem, fields)
+            }
+            if answer.status == 200 { headers.add(name: "Accept-Ranges", value: "bytes") }
+        }
         switch answer.body {
         case .bytes(let bytes) where status.mayHaveResponseBody:
             await writer.respond(status, headers, body: bytes)
@@ -276,6 +284,40 @@ struct RawRoutes {
             if let byteCount { headers.add(name: "Content-Length", value: String(byteCount)) }
             await copy(status, headers) { try await body.next() }
             body.giveUp()
+        }
+    }
+
+    /// The engine has decided on If-None-Match and If-Modified-Since; only a 200 has parts.
+    private func verdict(on answer: RawAnswer, of entry: Entry) -> ReadVerdict {
+        let byteCount: Int? =
+            switch answer.body {
+            case .bytes(let bytes): bytes.count
+            case .stored(let reader): reader.body.byteCount
+            case .empty, .passed: nil
+            }
+        return ReadVerdict(
+            exchange.head,
+            tag: entry.entityTag,
+            byteCount: answer.status == 200 ? byteCount : nil,
+            storedAt: entry.storedAt,
+            lastModified: entry.lastModified
+        )
+    }
+
+    private func send(_ part: Range<Int>, of body: RawAnswer.Body, _ headers: HTTPHeaders) async {
+        var headers = headers
+        headers.add(name: "Accept-Ranges", value: "bytes")
+        switch body {
+        case .bytes(let bytes):
+            headers.add(part, of: bytes.count)
+            await writer.respond(.partialContent, headers, body: Array(bytes[part]))
+        case .stored(let reader):
+            headers.add(part, of: reader.body.byteCount)
+            headers.add(name: "Content-Length", value: String(part.count))
+            reader.seek(to: part)
+            await copy(.partialContent, headers) { try await reader.next() }
+        // These have no parts.
+        case .empty, .passed: break
         }
     }
 

@@ -44,6 +44,9 @@ extension GoldenBytesTests {
         try await said.ask("The head of an entry", "HEAD", path)
         let tag = try #require(read.headers["ETag"])
         try await said.ask("An entry is the same", "GET", path, ["If-None-Match: \(tag)"])
+        let part = ["Range: bytes=1-3", "If-Range: \(tag)"]
+        try await said.ask("A part of an entry", "GET", path, part)
+        try await said.ask("A part after the end", "GET", path, ["Range: bytes=7-"])
         let url = try ServerFixture.url("/42")
         said.server.upstream.answer(
             url,

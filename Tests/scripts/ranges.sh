@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# Parts of a stored body with real processes: a body of some MiB from nginx comes through the daemon
+# in parts, and a download that was killed goes on, also while the origin is away (S46).
+# `await` and the like call functions by their names.
+# shellcheck disable=SC2317
+# shellcheck source=Tests/scripts/support.sh
+source "$(dirname "$0")/support.sh"
+
+size=$((5 << 20))
+
+configure_nginx </dev/null
+start_nginx
+configure <<END
+origins:
+  local: {base_url: "$origin", allow_private: true}
+END
+start_daemon
+
+head -c "$size" /dev/urandom >"$www/film.bin"
+url=http://larder/o/local/film.bin
+request GET /o/local/film.bin
+expect_equal "a body of 5 MiB comes whole, with word of its ranges" "200 $size bytes" \
+    "$status $(stat -c %s "$work/body") $(header Accept-Ranges)"
+tag=$(header ETag)
+
+# joined TARGET: asks for the body in parts of odd sizes, and joins them in the file `joined`.
+joined() {
+    local from=0 to step=1
+    : >"$work/joined"
+    while ((from < size)); do
+        to=$((from + step - 1))
+        request GET "$1" --range "$from-$to" --header "If-Range: $tag" \
+            --header 'Cache-Control: only-if-cached'
+        ((to < size)) || to=$((size - 1))
+        if [[ "$status $(header Content-Range)" != "206 bytes $from-$to/$size" ]]; then
+            not_ok "a part of $1" "206 bytes $from-$to/$size" "$status $(header Content-Range)"
+            return
+        fi
+        cat "$work/body" >>"$work/joined"
+        from=$((to + 1))
+        step=$((step * 3 + 7))
+    done
+}
+
+for target in /o/local/film.bin "$(entry "$origin/film.bin")" \
+    "/v1/get?policy=cache-only&url=$origin/film.bin"; do
+    joined "$target"
+    expect_same_file "parts of ${target%%\?*} make the body" "$www/film.bin" "$work/joined"
+done
+
+request GET /o/local/film.bin --range "$size-"
+expect_equal "a range after the end is refused" \
+    "416 urn:larder:range-not-satisfiable bytes */$size" \
+    "$status $(member .type) $(header Content-Range)"
+request GET /o/local/film.bin --range 0-9,20-29
+expect_equal "several parts bring the whole body" "200 $size" \
+    "$status $(stat -c %s "$work/body")"
+request GET /o/local/film.bin --range 0-9 --header 'If-Range: "other"'
+expect_equal "so does a tag of another body" "200 $size" "$status $(stat -c %s "$work/body")"
+
+# -- a download that is killed and goes on
+
+has_begun() {
+    [[ -s $work/download ]]
+}
+
+# kill_download: begins a slow download into the file `download`, and kills it.
+kill_download() {
+    local curl
+    rm -f "$work/download"
+    curl --silent --unix-socket "$socket" --limit-rate 256k --output "$work/download" "$url" &
+    curl=$!
+    await 30 has_begun || give_up "a download begins" "it has bytes within 30 s" none
+    kill -KILL "$curl"
+    wait "$curl" 2>/dev/null
+}
+
+resume() {
+    api --continue-at - --output "$work/download" --write-out '%{http_code} %{size_download}' "$url"
+}
+
+for network in up down; do
+    [[ $network == up ]] || stop_nginx
+    kill_download
+    had=$(stat -c %s "$work/download")
+    expect_equal "with the origin $network, a killed download is short" yes \
+        "$( ((had < size)) && echo yes || echo "$had")"
+    expect_equal "with the origin $network, only the rest comes" "206 $((size - had))" "$(resume)"
+    expect_same_file "with the origin $network, the file is whole" "$www/film.bin" "$work/download"
+done
+
+# -- the body changes while a client has a part of it
+
+kill_download
+head -c "$size" /dev/urandom >"$www/film.bin"
+start_nginx
+had=$(stat -c %s "$work/download")
+request GET /o/local/film.bin --range "$had-" --header "If-Range: $tag" \
+    --header 'Cache-Control: no-cache'
+expect_equal "no part of a changed body comes for one of the old body" "200 $size" \
+    "$status $(stat -c %s "$work/body")"
+expect_same_file "but all of it" "$www/film.bin" "$work/body"
+finish
