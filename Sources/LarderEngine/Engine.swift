@@ -153,7 +153,8 @@ package final class Engine: Sendable {
     ///
     /// Returns nil when the client has hung up, which `cancellation` tells.
     ///
-    /// `fields` are those of the client's request; only Cache-Control and its conditions count.
+    /// `fields` are those of the client's request; only Cache-Control, its conditions and its Range
+    /// count. A Range goes to the origin only if nothing is stored.
     package func raw(
         _ command: RawCommand,
         fields: HeaderFields,
@@ -196,7 +197,8 @@ package final class Engine: Sendable {
             control: fields.list("Cache-Control") ?? "",
             accept: accept
         )
-        let request = FetchRequest(order, origin: origin, raw: rules)
+        var request = FetchRequest(order, origin: origin, raw: rules)
+        request.range = RangeFields(fields)
         let printer = RawPrinter(
             clock: clock,
             url: order.url,

@@ -14,6 +14,8 @@ struct FetchRequest: Sendable {
     /// Rules of the raw routes, which pass on any answer of the origin, even one that cannot be
     /// stored.
     let raw: RawRules?
+    /// The client's Range of a raw read.
+    var range: RangeFields?
 
     init(
         _ command: FetchOrder,
@@ -26,6 +28,24 @@ struct FetchRequest: Sendable {
 
     subscript<Value>(dynamicMember member: KeyPath<FetchOrder, Value>) -> Value {
         command[keyPath: member]
+    }
+
+    /// The same for the part of the body that the client asks for.
+    var withRange: FetchRequest {
+        var order = command
+        for field in range?.fields ?? [] { order.headers.append(field.name, field.value) }
+        return FetchRequest(order, origin: origin, client: client, raw: raw)
+    }
+
+    /// Whether the origin is to send only a part if nothing is stored; the part is not stored then.
+    ///
+    /// Waiting writes may show in the answer. Then a part is cut from the whole view.
+    func passesRange(_ context: EngineContext, _ scope: ScopeKey) -> Bool {
+        guard range?.isOfWholeBody == false, let id = try? EntryID(command.url),
+            !context.isTargeted(scope, id)
+        else { return false }
+        return !context.store.modifiers.hasTargets
+            || context.origins.entityRules[origin.name] == nil
     }
 
     var policy: FetchPolicy { raw?.policy ?? command.policy ?? origin.fetch.policy }

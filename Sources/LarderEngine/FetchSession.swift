@@ -110,12 +110,14 @@ struct FetchSession<Printer: FetchPrinter> {
 
     private mutating func askNetwork(wait: Duration?) {
         if let wait { timers.set(wait, .networkWaitElapsed) }
-        askNetwork(passingOn: request.raw?.isKept == false)
+        let passesRange = cached == nil && request.passesRange(context, scope)
+        askNetwork(passingOn: request.raw?.isKept == false || passesRange)
     }
 
     mutating func askNetwork(passingOn isPassed: Bool) {
         if isPassed { passing = PassThroughBody() }
         let (known, pipe) = (isPassed ? nil : cached, passing?.pipe)
+        let request = isPassed && cached == nil ? request.withRange : request
         context.flightStarter.joinOrStart(request, scope, cached: known, pipe: pipe) {
             [mailbox = mailbox] in
             mailbox.post(.told($0))

@@ -154,7 +154,12 @@ struct FlightRun: ~Copyable {
     }
 
     private mutating func arrived(_ reply: UpstreamReply) async throws(UpstreamError) -> Step {
-        let head = reply.head(now: context.clock.now())
+        // The part that a client asked for counts as any other body that is passed on.
+        let isPart = reply.status == 206 && plan.pipe != nil && plan.key.headers["Range"] != nil
+        let now = context.clock.now()
+        let head =
+            isPart
+            ? ResponseHead(status: 200, headers: reply.headers, now: now) : reply.head(now: now)
         context.originStates.noteRest(of: plan.origin.name, for: plan.key.scope.scope, head)
         if head.isPrivate, plan.key.scope == context.sharedScope {
             // From now on the answer belongs to the client that started the flight. A 304 finds no

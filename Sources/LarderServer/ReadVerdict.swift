@@ -1,5 +1,6 @@
 import LarderAPI
 import LarderModel
+import LarderWire
 import NIOHTTP1
 
 /// The outcome of the conditions and the Range of a read, in the order of RFC 9110 13.2.2.
@@ -73,58 +74,6 @@ enum ReadVerdict {
             let modified = Timestamp(httpDate: date, now: storedAt)
         else { return false }
         return modified.advanced(by: .seconds(1)) <= storedAt
-    }
-}
-
-/// A Range of one part, in bytes (RFC 9110 14.1.2).
-enum ByteRange: Equatable {
-    case from(Int, through: Int?)
-    case last(Int)
-
-    /// Reads the values of a request's Range fields.
-    ///
-    /// Nil for several parts, for another unit, and for a value that cannot be parsed.
-    init?(_ values: [String]) {
-        guard values.count == 1, let mark = values[0].firstIndex(of: "="),
-            values[0][..<mark].lowercased() == "bytes"
-        else { return nil }
-        let parts = values[0][mark...].dropFirst().split(separator: ",")
-            .map(Self.withoutBlanks).filter { !$0.isEmpty }
-        guard parts.count == 1 else { return nil }
-        let bounds = parts[0].split(separator: "-", omittingEmptySubsequences: false)
-        guard bounds.count == 2 else { return nil }
-        let (first, last) = (Self.number(bounds[0]), Self.number(bounds[1]))
-        switch (first, last) {
-        case (let first?, let last?) where first <= last: self = .from(first, through: last)
-        case (let first?, nil) where bounds[1].isEmpty: self = .from(first, through: nil)
-        case (nil, let count?) where bounds[0].isEmpty: self = .last(count)
-        case _: return nil
-        }
-    }
-
-    /// The text without the blanks at its ends.
-    private static func withoutBlanks(_ text: Substring) -> Substring {
-        var text = text.drop { $0 == " " || $0 == "\t" }
-        while let last = text.last, last == " " || last == "\t" { text.removeLast() }
-        return text
-    }
-
-    /// A number too large for any body counts as the largest.
-    private static func number(_ text: Substring) -> Int? {
-        guard !text.isEmpty,
-            text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
-        else { return nil }
-        return Int(text) ?? .max
-    }
-
-    /// The part of a body of this length; nil where the body has no byte of it.
-    func part(of byteCount: Int) -> Range<Int>? {
-        switch self {
-        case .from(let first, let last):
-            guard first < byteCount else { return nil }
-            return first..<(last.map { min($0, byteCount - 1) + 1 } ?? byteCount)
-        case .last(let count): return count == 0 ? nil : max(0, byteCount - count)..<byteCount
-        }
     }
 }
 

@@ -157,9 +157,10 @@ package struct FlightRules: Equatable, Sendable {
     }
 }
 
-/// Fields that say which form of an answer is wanted and nothing about the client.
+/// Fields that say which form or part of an answer is wanted and nothing about the client.
 private let harmlessHeaders: Set = [
-    "accept", "accept-charset", "accept-encoding", "accept-language", "user-agent",
+    "accept", "accept-charset", "accept-encoding", "accept-language", "if-match", "if-range",
+    "range", "user-agent",
 ]
 
 /// Fields that identify the client.

@@ -128,7 +128,7 @@ package struct RawConditions: Equatable, Sendable {
         lastModified: String?,
         now: Timestamp
     ) -> Bool {
-        guard status == 200 else { return false }
+        guard status == 200 || status == 206 else { return false }
         if let ifNoneMatch {
             return entityTag.map { EntityTagList.contains($0, in: [ifNoneMatch]) }
                 ?? (ifNoneMatch == "*")

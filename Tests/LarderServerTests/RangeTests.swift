@@ -5,8 +5,6 @@ import LarderUpstream
 import LarderWire
 import Testing
 
-@testable import LarderServer
-
 @Suite("Ranges of stored bodies", .timeLimit(.minutes(5)))
 struct RangeTests {
     static let date = "Tue, 14 Nov 2023 22:13:19 GMT"
@@ -308,22 +306,7 @@ struct RangeTests {
         }
     }
 
-    // MARK: The network and ready answers
-
-    @Test("A range of what is not cached brings its part once the body is stored (S46)")
-    func notCached() async throws {
-        try await ServerFixture.run { server in
-            let url = try ServerFixture.url("/a")
-            let bytes = pattern(300_000)
-            server.upstream.answer(url, with: .reply(pieces: [.bytes(bytes)]))
-            let client = try await server.connect()
-            let answer = try await client.ask("GET", "/o/example/a", ["Range: bytes=100000-199999"])
-            #expect(answer.status == 206)
-            #expect(answer.body == Array(bytes[100_000..<200_000]))
-            #expect(server.upstream.asked.all.map { $0.headers["Range"] } == [nil])
-            #expect(try await ask(server, "/o/example/a", []).body == bytes)
-        }
-    }
+    // MARK: Other answers
 
     @Test("Another status of the origin, and an answer that is passed on, have no ranges (S46)")
     func others() async throws {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Parts of a stored body with real processes: a body of some MiB from nginx comes through the daemon
-# in parts, and a download that was killed goes on, also while the origin is away (S46).
+# in parts, and a download that was killed goes on, also while the origin is away (S46, S47).
 # `await` and the like call functions by their names.
 # shellcheck disable=SC2317
 # shellcheck source=Tests/scripts/support.sh
@@ -100,4 +100,22 @@ request GET /o/local/film.bin --range "$had-" --header "If-Range: $tag" \
 expect_equal "no part of a changed body comes for one of the old body" "200 $size" \
     "$status $(stat -c %s "$work/body")"
 expect_same_file "but all of it" "$www/film.bin" "$work/body"
+
+# -- with nothing stored (S47)
+
+head -c 300000 /dev/urandom >"$www/other.bin"
+tail -c +100001 "$www/other.bin" >"$work/rest"
+request GET /o/local/other.bin --range 100000-
+expect_equal "a range of a body that is not stored is the origin's" \
+    "206 bytes 100000-299999/300000" "$status $(header Content-Range)"
+expect_same_file "byte for byte" "$work/rest" "$work/body"
+expect_match "the origin was asked for the part" '"GET /other.bin HTTP/1.1" 206 200000 ' \
+    "$(tail -n 1 "$work/nginx/access.log")"
+request GET /o/local/other.bin --header 'Cache-Control: only-if-cached'
+expect_equal "the part is not stored" 504 "$status"
+request GET /o/local/other.bin --range 0-
+expect_equal "bytes=0- brings the whole body" "206 bytes 0-299999/300000" \
+    "$status $(header Content-Range)"
+request GET /o/local/other.bin --header 'Cache-Control: only-if-cached'
+expect_same_file "and stores it" "$www/other.bin" "$work/body"
 finish

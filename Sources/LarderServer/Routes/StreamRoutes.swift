@@ -222,7 +222,7 @@ struct RawRoutes {
         let command = try RawCommand(uri: exchange.head.uri, headers: exchange.fields)
         let reply = try await exchange.engine.raw(
             command,
-            fields: exchange.fields,
+            fields: readFields,
             scope: exchange.scope(command.account),
             reader: loop.reader,
             cancellation: exchange.cancellation
@@ -240,12 +240,19 @@ struct RawRoutes {
         }
         let reply = try await exchange.engine.get(
             order,
-            fields: exchange.fields,
+            fields: readFields,
             scope: exchange.scope(order.account),
             reader: loop.reader,
             cancellation: exchange.cancellation
         )
         await answer(with: reply)
+    }
+
+    /// HEAD has no Range (RFC 9110 14.2).
+    private var readFields: HeaderFields {
+        var fields = exchange.fields
+        if exchange.head.method == .HEAD { fields.remove("Range") }
+        return fields
     }
 
     private func answer(with reply: RawReply?) async {
