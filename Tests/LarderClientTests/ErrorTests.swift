@@ -19,8 +19,8 @@ struct ErrorTests {
         "invalid": [
             .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .notFound,
             .methodNotAllowed, .notAcceptable, .sinceTooOld, .originID, .originExists,
-            .originInFile, .pinned, .preconditionFailed, .targeted, .noRequest,
-            .unsupported, .modifierExists,
+            .originInFile, .pinned, .preconditionFailed, .rangeNotSatisfiable, .targeted,
+            .noRequest, .unsupported, .modifierExists,
         ],
         "tooLate": [.alreadySent, .alreadySettled, .leaseOver],
         "unavailable": [
