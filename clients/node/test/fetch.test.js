@@ -33,7 +33,7 @@ describe("createFetch and the daemon", { skip, timeout: 300_000 }, () => {
     const { ok, status, statusText, redirected, url: address } = response;
     const headers = Object.fromEntries(response.headers);
     for (const name of Object.keys(headers)) {
-      const isOwn = /^(age|cache-status|larder-.*|date|server|connection|keep-alive|content-length|etag)$/;
+      const isOwn = /^(accept-ranges|age|cache-status|larder-.*|date|server|connection|keep-alive|content-length|etag)$/;
       if (isOwn.test(name) || name === "transfer-encoding") delete headers[name];
     }
     const cookies = response.headers.getSetCookie?.();
