@@ -19,7 +19,7 @@ start_daemon
 head -c "$size" /dev/urandom >"$www/film.bin"
 url=http://larder/o/local/film.bin
 request GET /o/local/film.bin
-expect_equal "a body of 5 MiB comes whole, with word of its ranges" "200 $size bytes" \
+expect_equal "a body of 5 MiB comes whole, with Accept-Ranges" "200 $size bytes" \
     "$status $(stat -c %s "$work/body") $(header Accept-Ranges)"
 tag=$(header ETag)
 
@@ -56,7 +56,7 @@ request GET /o/local/film.bin --range 0-9,20-29
 expect_equal "several parts bring the whole body" "200 $size" \
     "$status $(stat -c %s "$work/body")"
 request GET /o/local/film.bin --range 0-9 --header 'If-Range: "other"'
-expect_equal "so does a tag of another body" "200 $size" "$status $(stat -c %s "$work/body")"
+expect_equal "an If-Range with another tag brings the whole body" "200 $size" "$status $(stat -c %s "$work/body")"
 
 # -- a download that is killed and goes on
 
@@ -97,9 +97,9 @@ start_nginx
 had=$(stat -c %s "$work/download")
 request GET /o/local/film.bin --range "$had-" --header "If-Range: $tag" \
     --header 'Cache-Control: no-cache'
-expect_equal "no part of a changed body comes for one of the old body" "200 $size" \
+expect_equal "a client with a part of the old body gets no part of the changed one" "200 $size" \
     "$status $(stat -c %s "$work/body")"
-expect_same_file "but all of it" "$www/film.bin" "$work/body"
+expect_same_file "the whole changed body comes" "$www/film.bin" "$work/body"
 
 # -- with nothing stored (S47)
 
@@ -108,7 +108,7 @@ tail -c +100001 "$www/other.bin" >"$work/rest"
 request GET /o/local/other.bin --range 100000-
 expect_equal "a range of a body that is not stored is the origin's" \
     "206 bytes 100000-299999/300000" "$status $(header Content-Range)"
-expect_same_file "byte for byte" "$work/rest" "$work/body"
+expect_same_file "the part has the bytes of the origin" "$work/rest" "$work/body"
 expect_match "the origin was asked for the part" '"GET /other.bin HTTP/1.1" 206 200000 ' \
     "$(tail -n 1 "$work/nginx/access.log")"
 request GET /o/local/other.bin --header 'Cache-Control: only-if-cached'
@@ -117,5 +117,5 @@ request GET /o/local/other.bin --range 0-
 expect_equal "bytes=0- brings the whole body" "206 bytes 0-299999/300000" \
     "$status $(header Content-Range)"
 request GET /o/local/other.bin --header 'Cache-Control: only-if-cached'
-expect_same_file "and stores it" "$www/other.bin" "$work/body"
+expect_same_file "the daemon has stored the whole body" "$www/other.bin" "$work/body"
 finish
