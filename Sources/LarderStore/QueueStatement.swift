@@ -8,6 +8,9 @@ enum QueueStatement: Int, PreparedStatement {
         sentChanges, seenChanges, acceptedBefore, wantRead, dropRead, endRead, see, meet, decide,
         replace, forgetChanges, forgetValidators, seenSize, grow
 
+    /// The key of a row that is to be read again.
+    static let readTarget = ":scope || char(10) || :id"
+
     var sql: String {
         switch self {
         case .insert:
@@ -149,7 +152,7 @@ enum QueueStatement: Int, PreparedStatement {
         case .noteSent: "UPDATE change SET sent = :sent WHERE change = :change"
         case .wantRead:
             """
-            INSERT INTO reading (target, rev) VALUES (:scope || char(10) || :id, :rev)
+            INSERT INTO reading (target, rev) VALUES (\(Self.readTarget), :rev)
             ON CONFLICT (target) DO UPDATE SET rev = :rev
             """
         case .dropRead:
@@ -161,7 +164,7 @@ enum QueueStatement: Int, PreparedStatement {
         case .endRead:
             // A confirmed write that waits for the shared row needs another answer.
             """
-            DELETE FROM reading WHERE target = :scope || char(10) || :id AND rev <= :rev
+            DELETE FROM reading WHERE target = \(Self.readTarget) AND rev <= :rev
                 AND NOT EXISTS (SELECT 1 FROM change INDEXED BY change_target
                     JOIN modifier ON number = change.modifier
                     WHERE change.id = :id AND change.scope = :scope AND settled = 0 AND answered = 1)

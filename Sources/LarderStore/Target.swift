@@ -244,7 +244,7 @@ package struct TargetReader {
     /// Whether the row of a target is to be read after a write.
     package func isToBeRead(_ name: TargetName) throws(StoreError) -> Bool {
         try reader.stateReader().connection.statement(
-            "SELECT 1 FROM reading WHERE target = :scope || char(10) || :id",
+            "SELECT 1 FROM reading WHERE target = \(QueueStatement.readTarget)",
             (":scope", name.scope.text),
             (":id", name.id.text)
         ).step()

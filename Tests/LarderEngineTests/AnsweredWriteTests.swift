@@ -157,42 +157,44 @@ struct AnsweredWriteTests {
         }
     }
 
+    private static let userRules = NormalizeRules(
+        byType: .standard,
+        types: [TypeRule(type: "User", url: "/users/{id}")]
+    )
+
+    /// Accepts a write that gives the user 7 another name.
+    private func acceptRename(_ fixture: EngineFixture) async throws -> ModifierID {
+        let effect = try Effect(parsing: Array(Self.renamed.utf8))
+        let changes = [ModifierCommand.Change(target: try .entity("User:7"), effect: effect)]
+        let request = try #require(ModifierCommand.derivedRequest(for: changes))
+        let command = ModifiersCommand(ModifierCommand(changes: changes, request: request))
+        let receipt = try await fixture.engine.modifiers.accept(command, fixture.key(alice))[0]
+        return try ModifierID(receipt.id)
+    }
+
     /// The own row moves back to `cache.db` once maintenance has run.
     @Test(
         "A list shows the own row that a write has left until a shared answer is later",
         arguments: [false, true]
     )
     func leftOwnRow(isMovedBack: Bool) async throws {
-        let rules = NormalizeRules(
-            byType: .standard,
-            types: [TypeRule(type: "User", url: "/users/{id}")]
-        )
-        func ann(_ name: String) -> String { #"{"type":"User","id":7,"name":"\#(name)"}"# }
-        func list(_ name: String) -> String { #"{"items":[\#(ann(name))]}"# }
-        try await EngineFixture.run(setup(rules)) { fixture in
+        func entity(_ name: String) -> String { #"{"type":"User","id":7,"name":"\#(name)"}"# }
+        func list(_ name: String) -> String { #"{"items":[\#(entity(name))]}"# }
+        try await EngineFixture.run(setup(Self.userRules)) { fixture in
             let (users, user) = (try fixture.url("/users"), try fixture.url("/users/7"))
             let (modifiers, key) = (fixture.engine.modifiers, fixture.key(alice))
             try await fixture.cache(users, .json(list("Ann")), as: bob)
             fixture.clock.advance(by: .seconds(1))
             let isPrivate = ["Cache-Control": "private"]
-            fixture.upstream.answer(user, with: .json(ann("Ann"), headers: isPrivate))
+            fixture.upstream.answer(user, with: .json(entity("Ann"), headers: isPrivate))
             try await fixture.fetch(user, .networkOnly, as: alice)
             fixture.clock.advance(by: .seconds(1))
             fixture.upstream.answer(
                 user,
                 with: .reply(status: 204),
-                .json(ann("Bea"), headers: isPrivate)
+                .json(entity("Bea"), headers: isPrivate)
             )
-            let changes = [
-                ModifierCommand.Change(
-                    target: try .entity("User:7"),
-                    effect: try Effect(parsing: Array(Self.renamed.utf8))
-                )
-            ]
-            let request = try #require(ModifierCommand.derivedRequest(for: changes))
-            let command = ModifierCommand(changes: changes, request: request)
-            let receipt = try await modifiers.accept(ModifiersCommand(command), key)[0]
-            let id = try ModifierID(receipt.id)
+            let id = try await acceptRename(fixture)
             try await until { try await modifiers.modifier(id, key).state == .confirmed }
             _ = try await fixture.upstream.asked.element(3)
             let store = fixture.engine.store
@@ -218,27 +220,13 @@ struct AnsweredWriteTests {
 
     @Test("A write of an entity waits for an answer that has it, under whichever URL")
     func entity() async throws {
-        let rules = NormalizeRules(
-            byType: .standard,
-            types: [TypeRule(type: "User", url: "/users/{id}")]
-        )
-        try await EngineFixture.run(setup(rules)) { fixture in
+        try await EngineFixture.run(setup(Self.userRules)) { fixture in
             let (article, user) = (try fixture.url("/articles/1"), try fixture.url("/users/7"))
             try await fixture.cache(article, .json(NormalizedTests.article(1, "Ann")), as: bob)
             fixture.clock.advance(by: .seconds(1))
             fixture.upstream.answer(user, with: .reply(status: 204), .reply("who?", status: 401))
-            let changes = [
-                ModifierCommand.Change(
-                    target: try .entity("User:7"),
-                    effect: try Effect(parsing: Array(Self.renamed.utf8))
-                )
-            ]
-            let request = try #require(ModifierCommand.derivedRequest(for: changes))
-            let command = ModifierCommand(changes: changes, request: request)
-            let key = fixture.key(alice)
-            let modifiers = fixture.engine.modifiers
-            let receipt = try await modifiers.accept(ModifiersCommand(command), key)[0]
-            let id = try ModifierID(receipt.id)
+            let (modifiers, key) = (fixture.engine.modifiers, fixture.key(alice))
+            let id = try await acceptRename(fixture)
             _ = try await modifiers.modifier(id, key, wait: .seconds(60))
             _ = try await fixture.upstream.asked.element(2)
             // What its own URL says has no entity.
