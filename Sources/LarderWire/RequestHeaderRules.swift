@@ -244,8 +244,8 @@ package enum MediaType {
     package static let json = "application/json"
     package static let mergePatch = "application/merge-patch+json"
     package static let jsonPatch = "application/json-patch+json"
-    static let text = "text/plain; charset=utf-8"
-    static let bytes = "application/octet-stream"
+    package static let text = "text/plain; charset=utf-8"
+    package static let bytes = "application/octet-stream"
 
     package static func isMergePatch(_ type: String) -> Bool { essence(of: type) == mergePatch }
     package static func isJSONPatch(_ type: String) -> Bool { essence(of: type) == jsonPatch }
@@ -258,7 +258,7 @@ package enum MediaType {
     }
 
     /// A type without its parameters, in lower case.
-    private static func essence(of type: String) -> String {
+    static func essence(of type: String) -> String {
         type.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased()
     }
 }
