@@ -12,6 +12,7 @@ static const unsigned char cache_steps[] = {
 #embed "../../schema/cache-005.sql" suffix(, 0, )
 #embed "../../schema/cache-006.sql" suffix(, 0, )
 #embed "../../schema/cache-007.sql" suffix(, 0, )
+#embed "../../schema/cache-008.sql" suffix(, 0, )
 };
 
 static const unsigned char state_steps[] = {
@@ -38,6 +39,7 @@ static const unsigned char state_steps[] = {
 #embed "../../schema/state-021.sql" suffix(, 0, )
 #embed "../../schema/state-022.sql" suffix(, 0, )
 #embed "../../schema/state-023.sql" suffix(, 0, )
+#embed "../../schema/state-024.sql" suffix(, 0, )
 };
 
 static const unsigned char api_document[] = {

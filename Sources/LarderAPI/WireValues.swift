@@ -63,6 +63,7 @@ extension NamedValues: Codable {
 protocol NamedMembers {}
 
 extension NamedValues: NamedMembers {}
+extension RawJSON: NamedMembers {}
 
 /// The name of a member that no type declares: it travels as it is.
 struct GivenName: CodingKey {

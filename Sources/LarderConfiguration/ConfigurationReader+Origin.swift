@@ -81,6 +81,24 @@ extension ConfigurationReader {
         return names
     }
 
+    private mutating func postReads(_ part: Item) -> [String] {
+        let paths = settings(part).compactMap { collect($0.readPath) }
+        guard paths.count <= Limits.postReadsMax else {
+            report(part.place, "at most \(Limits.postReadsMax) paths are taken")
+            return []
+        }
+        return paths
+    }
+
+    private mutating func varyNames(_ part: Item) -> [String] {
+        let names = settings(part).compactMap { collect($0.headerName)?.lowercased() }
+        guard names.count <= Limits.varyNamesMax else {
+            report(part.place, "at most \(Limits.varyNamesMax) names are taken")
+            return []
+        }
+        return Set(names).sorted()
+    }
+
     private mutating func redirectHosts(_ part: Item) -> [HostPort] {
         var hosts: [HostPort] = []
         for setting in settings(part) {
@@ -239,8 +257,14 @@ extension ConfigurationReader {
                 "network_wait": Self.member(\.networkWait, wait),
                 "timeout": Self.member(\.timeout, time),
                 "connect_timeout": Self.member(\.connectTimeout, time),
-                "ttl": Self.member(\.ttl, mayBeNull: true, lifetime),
+                "ttl": { reader, fetch, item in
+                    guard !reader.isNull(item) else { return }
+                    fetch.ttl = reader.value(item, lifetime)
+                },
                 "store_no_store": Self.member(\.storesNoStore, Setting.truth),
+                "post_reads": { $1.postReads = $0.postReads($2) },
+                "vary": { $1.vary = $0.varyNames($2) },
+                "refused_if": { $1.refusedIf = $0.refusalRules($2) },
             ]
         )
     }

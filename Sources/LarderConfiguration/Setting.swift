@@ -262,6 +262,14 @@ extension Setting {
         return name
     }
 
+    /// A path after the base URL, which may have `*` for any segment.
+    func readPath() throws(ConfigurationFinding) -> String {
+        guard text.hasPrefix("/"), !text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F }),
+            !text.contains("?"), !text.contains("#"), text.utf8.count <= Limits.readPathBytesMax
+        else { throw refusal("'\(text)' is no path such as /graphql or /search/*") }
+        return text
+    }
+
     /// A header's value (RFC 9110 5.5).
     func headerValue() throws(ConfigurationFinding) -> String {
         // The text may be a secret and is not repeated.

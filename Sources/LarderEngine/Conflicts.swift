@@ -196,8 +196,8 @@ struct Conflicts: Sendable {
     private func read(_ ids: [EntryID], _ whole: WholeModifier) async -> ReadFailure? {
         let scope = context.store.key(for: whole.modifier.scope)
         for id in ids {
-            guard let (url, origin) = context.address(of: id, in: scope) else { continue }
-            let request = FetchRequest(FetchOrder(url: url), origin: origin)
+            guard let request = await FetchRequest.again(id, in: scope, context) else { continue }
+            let origin = request.origin
             switch await context.flightStarter.answer(to: request, scope, startsNew: true) {
             case .current(let answer) where answer.isOvertaken: return .overtaken
             case .current, .deleted, .passed: continue

@@ -117,6 +117,7 @@ package final class Engine: Sendable {
             let command = try TemporaryNames(context: context).current(command, in: scope)
             let origin = try context.origin(of: command.url, in: scope)
             try origin.refuseConfigured(command.headers)
+            try command.content?.check(command.url, origin)
             request = FetchRequest(command, origin: origin, client: client)
         } catch {
             return error
@@ -157,6 +158,7 @@ package final class Engine: Sendable {
     /// count. A Range goes to the origin only if nothing is stored.
     package func raw(
         _ command: RawCommand,
+        content: RequestContent? = nil,
         fields: HeaderFields,
         scope: ScopeKey,
         reader: StoreReader,
@@ -164,6 +166,7 @@ package final class Engine: Sendable {
     ) async throws(Problem) -> RawReply? {
         let (url, origin) = try command.place(context, scope)
         var order = FetchOrder(url: url)
+        order.content = content
         (order.policy, order.headers) = (command.policy ?? origin.fetch.policy, command.headers)
         let accept = order.headers.list("Accept")
         return try await reply(to: order, origin, fields, accept, scope, reader, cancellation)
@@ -178,6 +181,7 @@ package final class Engine: Sendable {
         cancellation: ClientCancellation
     ) async throws(Problem) -> RawReply? {
         let origin = try context.origin(of: order.url, in: scope)
+        try order.content?.check(order.url, origin)
         return try await reply(to: order, origin, fields, nil, scope, reader, cancellation)
     }
 

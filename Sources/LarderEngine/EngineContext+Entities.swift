@@ -168,7 +168,7 @@ extension EngineContext {
     /// The origin has refused a read: a final refusal is an answer, too.
     func noteRefusal(_ status: Int, _ plan: Flight.Plan, _ fence: AnswerFence?) async {
         guard (400..<500).contains(status), ![401, 407, 408, 425, 429].contains(status),
-            let id = try? plan.cached?.id ?? EntryID(plan.key.url)
+            let id = plan.cached?.id ?? plan.key.id
         else { return }
         await noteAnswer(for: id, hasEntity: true, plan, fence)
     }

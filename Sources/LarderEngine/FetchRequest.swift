@@ -41,7 +41,7 @@ struct FetchRequest: Sendable {
     ///
     /// Waiting writes may show in the answer. Then a part is cut from the whole view.
     func passesRange(_ context: EngineContext, _ scope: ScopeKey) -> Bool {
-        guard range?.isOfWholeBody == false, let id = try? EntryID(command.url),
+        guard range?.isOfWholeBody == false, command.content == nil, let id = command.id,
             !context.isTargeted(scope, id)
         else { return false }
         return !context.store.modifiers.hasTargets
@@ -93,7 +93,9 @@ struct FetchRequest: Sendable {
     }
 
     private func id(_ variants: Variants, names: [String]) -> EntryID? {
-        try? variants.id(of: command.url, names: names, request: command.headers, origin: origin)
+        command.id.flatMap {
+            try? variants.id(of: $0, names: names, request: command.headers, origin: origin)
+        }
     }
 
     /// Whether the entry under the id answers this request, and not one with other headers.
@@ -111,9 +113,9 @@ struct FetchRequest: Sendable {
         _ variants: Variants,
         now: Timestamp
     ) throws(StoreError) -> EntryID? {
-        guard !command.headers.fields.isEmpty,
-            let marker = try? Variants.markerID(of: command.url)
-        else { return try? EntryID(command.url) }
+        guard !command.headers.fields.isEmpty, let own = command.id,
+            let marker = try? Variants.markerID(of: own)
+        else { return command.id }
         var names: [String] = []
         for scope in lookupScopes.scopes {
             let found = try reader.withEntry(scope, marker, now: now) { row in
@@ -130,6 +132,8 @@ struct FetchRequest: Sendable {
 /// A fetch with checked values.
 package struct FetchOrder: Equatable, Sendable {
     package var url: WebURL
+    /// The body of a read that is not a GET.
+    package var content: RequestContent?
     /// Nil leaves it to the origin's settings; so do the next two.
     package var policy: FetchPolicy?
     /// The time for which the cached answer waits for the network, if the policy says so.
@@ -148,6 +152,9 @@ package struct FetchOrder: Equatable, Sendable {
     /// Sent to the origin.
     package var headers = HeaderFields()
 
+    /// The id of an answer that is the same for any header fields; nil if the URL is too long.
+    var id: EntryID? { try? EntryID(url, content) }
+
     package init(url: WebURL) {
         self.url = url
     }
@@ -156,6 +163,7 @@ package struct FetchOrder: Equatable, Sendable {
         let options = command.options
         url = try Problem.checking(nil, .badURL) { () throws(ModelError) in try WebURL(command.url)
         }
+        content = try RequestContent(options)
         policy = options.policy.flatMap { FetchPolicy(rawValue: $0.rawValue) }
         networkWait = try options.networkWait?.checked("network_wait")
         let times = .milliseconds(1)...Limits.fetchTimeMax

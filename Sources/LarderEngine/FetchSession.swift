@@ -242,7 +242,7 @@ struct FetchSession<Printer: FetchPrinter> {
     }
 
     mutating func tellDeleted(_ frame: DeletedFrame, _ occasion: FetchOutput.SnapshotReason) async {
-        if let id = try? shown?.id ?? cached?.entry.id ?? EntryID(request.url) { shown = (id, nil) }
+        if let id = shown?.id ?? cached?.entry.id ?? request.command.id { shown = (id, nil) }
         known = Revision(frame.rev)
         toldDeletion = frame
         await say(.deleted(frame, occasion))

@@ -11,10 +11,14 @@ final class Flight: Sendable {
     struct Key: Hashable, Sendable {
         var scope: ScopeKey
         let url: WebURL
+        var content: RequestContent?
         let headers: HeaderFields
         var normalizes = true
         /// The number of the account's credential: a new one makes a new request.
         var credential: Int?
+
+        /// See ``FetchOrder/id``.
+        var id: EntryID? { try? EntryID(url, content) }
     }
 
     struct Plan: Sendable {
@@ -156,6 +160,14 @@ enum FlightOutcome: Sendable {
     /// The head of an answer whose body now goes through the plan's ``BodyPipe``.
     case passed(PassedHead)
 
+    /// A refusal, with a problem that quotes it.
+    init(_ refusal: OriginRefusal, _ problem: Problem) {
+        var problem = problem
+        problem.originStatus = refusal.status
+        problem.quote(refusal.body)
+        self = .refused(refusal, problem)
+    }
+
     /// Tells a deletion even though the store could not write it.
     init(unstoredDeletion status: Int, _ store: Store) {
         do throws(StoreError) {
@@ -213,6 +225,12 @@ struct OriginRefusal: Equatable, Sendable {
     var cookies = HeaderFields()
     let body: [UInt8]
     let isWhole: Bool
+
+    init(_ reply: UpstreamReply, _ body: [UInt8], isWhole: Bool) {
+        (status, headers) = (reply.status, reply.headers.endToEnd)
+        cookies = reply.headers.cookies
+        (self.body, self.isWhole) = (body, isWhole)
+    }
 }
 
 struct PassedHead: Equatable, Sendable {
@@ -344,6 +362,7 @@ struct FlightStarter: Sendable {
             key: Flight.Key(
                 scope: isAlone ? scope : context.place(of: request, scope, cached),
                 url: request.url,
+                content: request.content,
                 headers: request.headers,
                 normalizes: request.normalizes,
                 credential: origin.account?.number

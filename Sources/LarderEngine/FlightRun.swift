@@ -37,6 +37,7 @@ struct FlightRun: ~Copyable {
         plan = flight.plan
         let rules = FlightRules(
             url: plan.key.url,
+            method: plan.key.content?.method ?? .get,
             cachedIsJSON: plan.cached?.body.isJSON ?? false,
             accept: plan.key.headers.list("Accept"),
             redirectHosts: plan.origin.redirectHosts,
@@ -71,7 +72,7 @@ struct FlightRun: ~Copyable {
 
     private mutating func depart() {
         finished()
-        read = context.reads.departed(try? EntryID(url), in: plan.key.scope)
+        read = context.reads.departed(plan.key.id, in: plan.key.scope)
         start = context.store.changes.published
         // Without a number nothing is split off: only a full disk has none.
         if plan.rules != nil { number = try? context.store.nextRevision() }
@@ -112,13 +113,17 @@ struct FlightRun: ~Copyable {
         }
         depart()
         // The flight watches its deadline itself, as a client that joins later may move it.
-        let request = UpstreamRequest(
+        var request = UpstreamRequest(
             origin: plan.origin,
+            method: attempt.method.rawValue,
             url: attempt.url,
-            headers: headers(for: attempt),
+            headers: plan.headers(for: attempt, rules),
             timeout: Limits.requestTimeMax,
             purpose: plan.pipe == nil ? .read : .passingOn
         )
+        if attempt.method != .get {
+            (request.isRead, request.body) = (true, plan.key.content?.bytes)
+        }
         do throws(UpstreamError) {
             let reply = try await context.ask(request, for: plan.payer.scope)
             return try await arrived(reply)
@@ -143,14 +148,6 @@ struct FlightRun: ~Copyable {
         case .giveUp(let failure): return .finish(failed(failure))
         case .nothing: return .finish(cutShort())
         }
-    }
-
-    private func headers(for attempt: FlightMachine.Attempt) -> HeaderFields {
-        var headers = rules.carried(plan.key.headers, to: attempt.url)
-        guard attempt.isConditional, let cached = plan.cached else { return headers }
-        if let etag = cached.etag { headers.set("If-None-Match", etag) }
-        if let date = cached.lastModified { headers.set("If-Modified-Since", date) }
-        return headers
     }
 
     private mutating func arrived(_ reply: UpstreamReply) async throws(UpstreamError) -> Step {
@@ -204,7 +201,7 @@ struct FlightRun: ~Copyable {
     private mutating func receive(_ reply: UpstreamReply) async throws(UpstreamError) -> Step {
         let now = context.clock.now()
         let freshness = Freshness(reply.headers, settings: plan.origin.fetch, now: now)
-        guard let id = try? plan.cached?.id ?? EntryID(url) else {
+        guard let id = plan.cached?.id ?? plan.key.id else {
             _ = machine.gaveUp()
             return .finish(.failed(Problem(.badURL, "'\(url)' is too long for an id")))
         }
@@ -233,6 +230,11 @@ struct FlightRun: ~Copyable {
             throw .brokenOff(reason: "its body ended inside a JSON value")
         }
         guard case .store = machine.bodyArrived() else { return .finish(cutShort()) }
+        if let refusal = plan.refusal(in: taken, reply) {
+            abandon(taken.body)
+            _ = machine.stored()
+            return .finish(refusal)
+        }
         let outcome = await store(taken, reply, freshness)
         let use = read?.overtakenUse
         guard use != .nothing else { return overtaken(outcome) }
@@ -256,7 +258,7 @@ struct FlightRun: ~Copyable {
             let headers = plan.key.headers
             let names = Variants.names(in: reply.headers)
             let id = try context.variants.id(
-                of: url,
+                of: EntryID(url, plan.key.content),
                 names: names,
                 request: headers,
                 origin: plan.origin
@@ -270,6 +272,7 @@ struct FlightRun: ~Copyable {
                 freshness,
                 taken.summary
             )
+            entry.request = plan.key.content
             if taken.body != nil, isLate(entry.id) {
                 abandon(taken.body)
                 // The stored row is newer, so it is shown instead.
@@ -350,7 +353,7 @@ struct FlightRun: ~Copyable {
     }
 
     private func remember(_ names: [String]) async throws(StoreError) {
-        guard let id = try? Variants.markerID(of: url) else { return }
+        guard let id = try? plan.key.id.map(Variants.markerID) else { return }
         let bytes = Array(names.joined(separator: ",").utf8)
         let now = context.clock.now()
         let body = BodySummary(of: bytes, isJSON: false)
@@ -403,11 +406,12 @@ struct FlightRun: ~Copyable {
 
     private mutating func writeTombstone(_ status: Int) async -> Step {
         let now = context.clock.now()
-        guard let id = try? plan.cached?.id ?? EntryID(url) else {
+        guard let id = plan.cached?.id ?? plan.key.id else {
             _ = machine.stored()
             return .finish(.failed(Problem(.badURL, "'\(url)' is too long for an id")))
         }
-        let entry = Entry(tombstone: id, status: status, plan.origin.name, at: now)
+        var entry = Entry(tombstone: id, status: status, plan.origin.name, at: now)
+        entry.request = plan.key.content
         if isLate(id) {
             _ = machine.stored()
             return .finish(.current(FlightAnswer(entry: entry, bytes: nil, status: status)))
@@ -452,17 +456,8 @@ struct FlightRun: ~Copyable {
         let (quoted, isWhole) = await reply.body.read(upTo: Limits.quotedBodyBytesMax)
         guard case .report(let status) = machine.bodyArrived() else { return .finish(cutShort()) }
         await context.noteRefusal(status, plan, read?.fence)
-        var problem = Problem(.originStatus, "\(url.originText) answered \(status)")
-        problem.originStatus = status
-        problem.quote(quoted)
-        let refusal = OriginRefusal(
-            status: status,
-            headers: reply.headers.endToEnd,
-            cookies: reply.headers.cookies,
-            body: quoted,
-            isWhole: isWhole
-        )
-        return .finish(.refused(refusal, problem))
+        let problem = Problem(.originStatus, "\(url.originText) answered \(status)")
+        return .finish(FlightOutcome(OriginRefusal(reply, quoted, isWhole: isWhole), problem))
     }
 
     private mutating func pass(_ reply: UpstreamReply) async -> Step {

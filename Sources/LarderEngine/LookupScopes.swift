@@ -44,7 +44,7 @@ extension EngineContext {
     ///
     /// `cached` is what the client sees now.
     func place(of request: FetchRequest, _ scope: ScopeKey, _ cached: ShownAnswer?) -> ScopeKey {
-        guard request.isShareable, let id = try? cached?.entry.id ?? EntryID(request.url) else {
+        guard request.isShareable, let id = cached?.entry.id ?? request.command.id else {
             return scope
         }
         if store.keepsShared(scope, id) { return sharedScope }

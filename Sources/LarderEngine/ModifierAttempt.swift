@@ -135,7 +135,7 @@ struct ModifierAttempt: Sendable {
                 return
             }
         }
-        if origin.modifiers.isRefusal(body) {
+        if origin.modifiers.refusedIf.rule(matching: body) != nil {
             end.verdict = .refused
             end.answer?.body = body
         } else if isWhole {

@@ -58,14 +58,6 @@ extension Modifiers {
         )
     }
 
-    /// How a write on the raw routes goes to its origin.
-    package enum Destination: Sendable {
-        /// As a modifier, with the name of the header that has its idempotency key.
-        case queue(WebURL, keyHeader: String)
-        /// Now, while the client waits for the answer.
-        case pass(WebURL, OriginSettings)
-    }
-
     /// The destination of a write, by the client's preference or by the rule of the origin.
     ///
     /// A modifier that was accepted before under its key goes to the same URL, even if its origin
@@ -73,7 +65,7 @@ extension Modifiers {
     package func destination(
         of write: RawWriteCommand,
         _ scope: ScopeKey
-    ) async throws(Problem) -> Destination {
+    ) async throws(Problem) -> WriteDestination {
         guard !write.isSafe else {
             let (url, origin) = try write.place.place(context, scope)
             return .pass(url, origin)
@@ -89,11 +81,41 @@ extension Modifiers {
             return .queue(url, keyHeader: keyHeader)
         }
         let (url, origin) = try write.place.place(context, scope)
-        guard write.prefersAsync || origin.modifiers.respondsAsync else {
-            return .pass(url, origin)
+        var destination = WriteDestination.pass(url, origin)
+        if write.prefersAsync || origin.modifiers.respondsAsync {
+            _ = try write.queuedHeaders()
+            destination = .queue(url, keyHeader: origin.modifiers.idempotency.header)
         }
-        _ = try write.queuedHeaders()
-        return .queue(url, keyHeader: origin.modifiers.idempotency.header)
+        guard !write.prefersAsync, let method = ReadMethod(rawValue: write.method),
+            method == .query || origin.isPostRead(url)
+        else { return destination }
+        let read = PossibleRead(
+            method: method,
+            mediaType: write.headers["Content-Type"] ?? MediaType.json
+        )
+        return .read(read, orElse: destination)
+    }
+}
+
+/// How a write on the raw routes goes to its origin.
+package indirect enum WriteDestination: Sendable {
+    /// As a modifier, with the name of the header that has its idempotency key.
+    case queue(WebURL, keyHeader: String)
+    /// Now, while the client waits for the answer.
+    case pass(WebURL, OriginSettings)
+    /// As a read if its body is one's.
+    case read(PossibleRead, orElse: WriteDestination)
+}
+
+/// A request on the raw routes that is a read unless its body says otherwise.
+package struct PossibleRead: Sendable {
+    package let method: ReadMethod
+    let mediaType: String
+
+    /// The body as one of a read; nil if the request is a write.
+    package func content(_ body: [UInt8]) -> RequestContent? {
+        guard GraphQLRequest.refusal(of: body, mediaType: mediaType) == nil else { return nil }
+        return RequestContent(method, mediaType: mediaType, bytes: body)
     }
 }
 

@@ -185,7 +185,7 @@ extension PassedWrites {
         guard let id = ids.first else { return }
         do throws(StoreError) {
             let scopes = context.lookupScopes(scope, id).scopes
-            try await store.markStale(id, in: scopes, context.variantPlaces(of: id, scope))
+            try await store.markStale(id, in: scopes)
         } catch {
             context.note("a written URL was not marked stale", error, of: id)
         }

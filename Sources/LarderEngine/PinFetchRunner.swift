@@ -196,24 +196,26 @@ struct PinAttempt: Sendable {
     let scope: ScopeKey
     let id: EntryID
     let origin: OriginSettings
-    let url: WebURL
 
     var name: OriginName { origin.name }
 
     /// Nil for an id that no origin can give.
     init?(_ context: EngineContext, _ scope: ScopeKey, _ id: EntryID) {
         guard !id.isEntity, TemporaryID.occurrences(in: id.text).isEmpty,
-            let address = context.address(of: id, in: scope)
+            let origin = id.readOrigin(in: scope, context)
         else { return nil }
         self.context = context
         self.scope = scope
         self.id = id
-        (url, origin) = address
+        self.origin = origin
     }
 
     func run() async -> Outcome {
-        let request = FetchRequest(FetchOrder(url: url), origin: origin)
         do throws(StoreError) {
+            guard let request = await FetchRequest.again(id, in: scope, context) else {
+                let reason = "the body of its request is not stored: fetch it once"
+                return try await refuse(Problem(.miss, reason), .failed)
+            }
             return try await settle(await context.flightStarter.answer(to: request, scope))
         } catch {
             context.note("a pin was not written", error, of: id)
@@ -271,6 +273,6 @@ extension Problem {
     /// itself.
     var isTransient: Bool {
         guard kind == .originStatus, let originStatus else { return retryable }
-        return originStatus >= 500 || [408, 425, 429].contains(originStatus)
+        return originStatus >= 500 || originStatus < 400 || [408, 425, 429].contains(originStatus)
     }
 }

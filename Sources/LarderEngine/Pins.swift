@@ -34,6 +34,15 @@ package struct Pins: EnginePart {
                 hint: "Pin an answer that shows it, which keeps its entities too."
             )
         }
+        if id.isOfRequest, id.readOrigin(in: scope, context) != nil,
+            await FetchRequest.again(id, in: scope, context) == nil
+        {
+            throw Problem(
+                .miss,
+                "'\(id)' is not stored, so the daemon does not know the body of its request",
+                hint: "Fetch it first: POST /v1/fetch with method and body."
+            )
+        }
         let attempt = PinAttempt(context, scope, id)
         let asked = AskedPin()
         switch try await want(id, scope, attempt, asked) {

@@ -113,6 +113,10 @@ extension Problem {
             origin: plan.origin.name,
             base: plan.origin.baseURL
         )
+        guard plan.key.content == nil else {
+            hint = "Send the same request to \(path), which passes it through without keeping it."
+            return
+        }
         rawHref = path
         hint = "GET \(path) passes it through without keeping it."
         if failure == .tooLarge { hint += " To keep it, raise cache.max_entry_bytes." }

@@ -70,7 +70,7 @@ final class ReadsAfterWrites: Sendable {
         do throws(StoreError) {
             for wanted in try await context.store.modifiers.wantedReads() {
                 let name = TargetName(context.store.key(for: wanted.scope), wanted.id)
-                let found = context.address(of: wanted.id, in: name.scope)?.origin.name
+                let found = wanted.id.readOrigin(in: name.scope, context)?.name
                 guard origin == nil || found == origin else { continue }
                 read(name, since: wanted.revision)
             }
@@ -83,8 +83,8 @@ final class ReadsAfterWrites: Sendable {
     /// A write of a row has ended at a revision.
     func read(_ name: TargetName, since revision: Revision) {
         let isShared = context.store.keepsShared(name.scope, name.id)
-        let rests = context.address(of: name.id, in: name.scope)
-            .map { rest(of: $0.origin, name) > .zero }
+        let rests = name.id.readOrigin(in: name.scope, context)
+            .map { rest(of: $0, name) > .zero }
         let runEnd = context.clock.monotonic() + Limits.wantedReadDelay
         let isNew = state.withLock { state in
             let known = state.rows[name]
@@ -116,21 +116,20 @@ final class ReadsAfterWrites: Sendable {
 
     private func run(_ name: TargetName) async {
         var (pause, isFirst) = (Duration.zero, true)
-        while let found = context.address(of: name.id, in: name.scope) {
+        while let found = name.id.readOrigin(in: name.scope, context) {
             if pause == .zero { guard await waitsForRun(name) else { return } }
             guard await !endsDeleted(name) else { return }
-            let wait = max(pause, rest(of: found.origin, name))
-            let step = await waits(for: wait, name, found.origin.name)
+            let wait = max(pause, rest(of: found, name))
+            let step = await waits(for: wait, name, found.name)
             if step == .ended { return }
-            if step == .again, rest(of: found.origin, name) > .zero { continue }
+            if step == .again, rest(of: found, name) > .zero { continue }
             // The origin may have other settings now, such as a new credential.
-            guard let (url, origin) = context.address(of: name.id, in: name.scope),
+            guard let request = await FetchRequest.again(name.id, in: name.scope, context),
                 let revision = begun(name)
             else { break }
             // A row that was evicted is not read again.
             if !isFirst, await isGone(name) { break }
             isFirst = false
-            let request = FetchRequest(FetchOrder(url: url), origin: origin)
             let outcome = await turns(of: name).pass {
                 await turns.pass {
                     await context.flightStarter.answer(to: request, name.scope, startsNew: true)
@@ -139,7 +138,7 @@ final class ReadsAfterWrites: Sendable {
             guard !Task.isCancelled else { return }
             if outcome.isFinal { await end(name, upTo: revision) }
             let next = min(max(pause * 2, Limits.pinRetryBase), Limits.modifierRetryMax)
-            guard let isAgain = isToBeRead(name, origin.name, after: pause) else { return }
+            guard let isAgain = isToBeRead(name, request.origin.name, after: pause) else { return }
             pause = isAgain ? .zero : next
         }
         await end(name, upTo: Revision(.max))
@@ -148,7 +147,7 @@ final class ReadsAfterWrites: Sendable {
 
     /// Waits a short time while other writes of the row follow; false if the task ends here.
     private func waitsForRun(_ name: TargetName) async -> Bool {
-        while let origin = context.address(of: name.id, in: name.scope)?.origin.name,
+        while let origin = name.id.readOrigin(in: name.scope, context)?.name,
             await hasFurtherWrites(name)
         {
             let end = state.withLock { $0.rows[name]?.runEnd } ?? .zero

@@ -174,8 +174,15 @@ final class ReadsInFlight: Sendable {
         in scope: ScopeKey
     ) -> TouchedMembers {
         let ids = [id] + (Variants.url(of: id).map { [$0] } ?? [])
+        let url = id.urlOfRequest
         return state.withLock { state in
             guard read.departure >= state.lost else { return .all }
+            // A write of the URL may have changed anything in the answer to a read with a body.
+            if let url, let touches = state.written[TargetName(scope, url)],
+                touches.last > read.departure
+            {
+                return .all
+            }
             return ids.reduce(into: .none) { touched, id in
                 guard let touches = state.written[TargetName(scope, id)] else { return }
                 touched.formUnion(touches.touched(since: read.departure))

@@ -154,7 +154,7 @@ struct NetworkResultReader {
         case .refused(let refusal, let problem): said = .failed(.refused(refusal, problem))
         case .passed(let head): said = .failed(.passed(head))
         }
-        guard let id = try? EntryID(request.url), context.isTargeted(scope, id),
+        guard let id = request.command.id, context.isTargeted(scope, id),
             let row = try await entries.answer(context.lookupScopes(scope, request), id, on: reader)
         else { return said }
         if row.isDeletedByModifier { return deleted(row) }

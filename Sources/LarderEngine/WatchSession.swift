@@ -195,7 +195,7 @@ struct WatchSession {
     /// The ids of entities that an entry shows, which are of its origin.
     private func entities(_ keys: [EntityKey], in id: EntryID) -> [EntryID] {
         guard !keys.isEmpty else { return [] }
-        let url = id.urlOfVariant ?? id
+        let url = id.urlOfRequest ?? id.urlOfVariant ?? id
         let origin =
             id.entity?.origin ?? context.origins.origin(of: url, for: scope.scope.uid)?.name
         return origin.map { origin in keys.map { EntryID(EntityName($0, of: origin)) } } ?? []

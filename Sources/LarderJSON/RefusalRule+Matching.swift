@@ -1,10 +1,11 @@
 package import LarderModel
 
-extension ModifierRules {
-    /// Whether the body of a 2xx says that the origin refused the write, such as GraphQL's `errors`.
-    package func isRefusal(_ body: [UInt8]) -> Bool {
-        guard !refusedIf.isEmpty, let value = try? JSONValue(parsing: body) else { return false }
-        return refusedIf.contains { $0.matches(value) }
+extension [RefusalRule] {
+    /// The first rule by which the body of a 2xx is a refusal, such as GraphQL's `errors`; nil if it
+    /// is none.
+    package func rule(matching body: [UInt8]) -> RefusalRule? {
+        guard !isEmpty, let value = try? JSONValue(parsing: body) else { return nil }
+        return first { $0.matches(value) }
     }
 }
 

@@ -23,6 +23,8 @@ package struct Entry: Equatable, Sendable {
     /// The step that last changed the bytes.
     package var revision: Revision
     package var body: BodySummary
+    /// The request of a read with a body, which a later read of the id sends again.
+    package var request: RequestContent?
 
     package init(
         id: EntryID,

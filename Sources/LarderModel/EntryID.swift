@@ -61,6 +61,19 @@ package struct EntryID: Sendable, CustomStringConvertible {
         try self.init(url.text)
     }
 
+    /// The id under which an answer to a read is kept.
+    ///
+    /// For a read with a body it is the URL, a space, the method, `=sha256-` and the digest.
+    package init(_ url: WebURL, _ content: RequestContent?) throws(ModelError) {
+        guard let content else {
+            try self.init(url)
+            return
+        }
+        try self.init(
+            "\(url.text) \(content.method.rawValue)\(Self.digestMark)\(content.digest)"
+        )
+    }
+
     /// The id of an entity.
     package init(_ entity: EntityName) {
         text = "\(Self.entityMark)\(entity.origin)/\(entity.key)"
@@ -86,18 +99,57 @@ package struct EntryID: Sendable, CustomStringConvertible {
         isEntity ? EntityName(text: text.dropFirst()) : nil
     }
 
-    /// The URL's id, where this is the id of one of its variants: the URL, a space and what names it.
+    /// The id of the read, if this is the id of one of its variants: the read's id, a space and the
+    /// variant's name.
+    ///
+    /// The read's id is a URL, or that of a read with a body.
     package var urlOfVariant: EntryID? {
         guard !isEntity, let space = text.utf8.firstIndex(of: UInt8(ascii: " ")) else { return nil }
-        let url = String(text[..<space])
-        return url.hasScheme ? try? EntryID(url) : nil
+        let end = requestName?.end ?? space
+        guard end < text.endIndex else { return nil }
+        let read = String(text[..<end])
+        return read.hasScheme ? try? EntryID(read) : nil
     }
 
-    /// The prefix of the ids of a URL's variants; nil for an id that is no URL's.
+    /// The prefix of the ids of a read's variants; nil for an id that is no read's.
+    ///
+    /// The ids of reads with a body have their URL's prefix, too.
     package var variantPrefix: String? {
-        let isURL = !isEntity && text.hasScheme && !text.utf8.contains(UInt8(ascii: " "))
-        return isURL ? text + " " : nil
+        guard !isEntity, text.hasScheme else { return nil }
+        let isRead =
+            if let requestName { requestName.end == text.endIndex } else {
+                !text.utf8.contains(UInt8(ascii: " "))
+            }
+        return isRead ? text + " " : nil
     }
+
+    /// The URL of a read with a body, or of a variant of such a read; nil for any other id.
+    package var urlOfRequest: EntryID? {
+        requestName.flatMap { try? EntryID(String(text[..<$0.start])) }
+    }
+
+    /// Whether it is the id of a read with a body.
+    package var isOfRequest: Bool { requestName.map { $0.end == text.endIndex } ?? false }
+
+    /// Method and digest in the id of a read with a body, or of a variant of such a read.
+    var requestName: (start: String.Index, method: Substring, digest: Substring, end: String.Index)?
+    {
+        guard let start = text.utf8.firstIndex(of: UInt8(ascii: " ")) else { return nil }
+        let name = text[text.index(after: start)...]
+        for method in [ReadMethod.post, .query] {
+            let head = method.rawValue + Self.digestMark
+            guard name.utf8.starts(with: head.utf8) else { continue }
+            let rest = name.dropFirst(head.count)
+            let digest = rest.prefix { $0.isHexDigit }
+            guard digest.utf8.count == 64, rest[digest.endIndex...].first ?? " " == " " else {
+                return nil
+            }
+            return (start, name.prefix(method.rawValue.count), digest, digest.endIndex)
+        }
+        return nil
+    }
+
+    private static let digestMark = "=sha256-"
 
     /// Prefix of the ids of all entities of an origin.
     package static func entityPrefix(_ origin: OriginName) -> String { "\(entityMark)\(origin)/" }

@@ -132,6 +132,15 @@ extension Limits {
     package static let markedRowsMax = 1_000
     /// Writes of one row that are named.
     package static let rowWritesMax = 100
+    /// The body of a read: it is kept in the row of the answer, to be sent again.
+    package static let readBodyBytesMax = 65_536
+    /// The media type of the body of a read.
+    package static let readTypeBytesMax = 1_024
+    /// Paths of an origin's `post_reads`, and names of its `vary`.
+    package static let postReadsMax = 100
+    package static let readPathBytesMax = 1_024
+    package static let varyNamesMax = 16
+
     /// Forms of an origin's `empty`.
     package static let emptyFormsMax = 100
     /// A form of `empty`: the frame of a list without its rows.

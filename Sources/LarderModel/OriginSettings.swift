@@ -51,8 +51,27 @@ package struct FetchSettings: Equatable, Sendable {
     package var ttl: Duration?
     /// Whether answers with `Cache-Control: no-store` are kept all the same.
     package var storesNoStore = false
+    /// Paths after the base URL where a POST is a read; `*` is any segment.
+    package var postReads: [String] = []
+    /// Names of request headers, in lower case, by which answers differ although no Vary says so.
+    package var vary: [String] = []
+    /// A 2xx whose body matches one of these is a refusal, which replaces no answer.
+    package var refusedIf: [RefusalRule] = []
 
     package init() {}
+
+    /// Whether a POST to a path after the base URL is a read.
+    package func isPostRead(_ path: String) -> Bool {
+        postReads.contains { pattern in
+            let (names, segments) = (Self.segments(pattern), Self.segments(path))
+            return names.count == segments.count
+                && zip(names, segments).allSatisfy { $0 == "*" || $0.utf8.elementsEqual($1.utf8) }
+        }
+    }
+
+    private static func segments(_ path: String) -> [Substring] {
+        path.split(separator: "/", omittingEmptySubsequences: false)
+    }
 }
 
 /// The name of a configured server: 1 to 64 letters, digits, `.`, `_` and `-`.

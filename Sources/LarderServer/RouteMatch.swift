@@ -23,8 +23,10 @@ struct RouteMatch: Equatable {
     /// id like any other.
     init(_ method: HTTPMethod, path: Substring) throws(RouteError) {
         var allowed: [HTTPMethod] = []
+        // A QUERY goes where a POST does, as both have a body.
+        let isQuery = method.rawValue == "QUERY"
         if path.utf8.first != UInt8(ascii: "/"), RawCommand.isAbsolute(path), let raw = Self.raw {
-            guard let name = raw.name(method) else {
+            guard let name = raw.name(isQuery ? .POST : method) else {
                 throw .notAllowed(raw.methods.map(\.method))
             }
             (self.name, parameter) = (name, path)
@@ -32,7 +34,8 @@ struct RouteMatch: Equatable {
         }
         for pattern in Self.patterns {
             guard let parameter = pattern.parameter(of: path) else { continue }
-            if let name = pattern.name(method) {
+            let takesQuery = isQuery && pattern.name(.POST) == .rawPost
+            if let name = pattern.name(takesQuery ? .POST : method) {
                 (self.name, self.parameter) = (name, parameter)
                 return
             }

@@ -55,7 +55,8 @@ enum CacheStatement: Int, PreparedStatement {
             """
         case .variants:
             """
-            SELECT id, kind FROM entry WHERE scope = :scope AND id >= :prefix AND id < :end
+            SELECT id, kind FROM entry WHERE scope = :scope AND id >= :from AND id < :end
+                AND (:all OR \(RowQuery.isVariant))
             ORDER BY id LIMIT \(Limits.pageRowsMax)
             """
         case .markDirect: "UPDATE recency SET direct = 1 WHERE key = :key"

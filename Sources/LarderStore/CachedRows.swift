@@ -251,18 +251,12 @@ struct CachedRows {
         }
     }
 
-    /// The variants of a URL, whose ids begin with `prefix`, and the row that lists their headers.
+    /// The variants of a page, and the row that lists their headers.
     func variants(
-        _ prefix: String,
+        _ page: VariantPage,
         in scope: ScopeKey
     ) throws(StoreError) -> [(id: EntryID, kind: EntryKind?)] {
-        let end = RowQuery.end(ofPrefix: prefix)
-        return try cache.statements(
-            .variants,
-            (":scope", scope.text),
-            (":prefix", prefix),
-            (":end", end)
-        ).all { row in
+        try page.bind(to: cache.statements[.variants], scope).all { row in
             row.entryID("id").map { ($0, EntryKind(rawValue: row.integer("kind"))) }
         }
     }

@@ -176,7 +176,8 @@ enum DurableStatement: Int, PreparedStatement {
             UPDATE claim SET kind = NULL, stored_at = NULL, fresh_until = NULL,
                 status = NULL, media_type = NULL, etag = NULL, last_modified = NULL,
                 headers = NULL, bytes = NULL, json = NULL, digest_high = NULL, digest_low = NULL,
-                body = NULL, data = NULL, skeleton = NULL, checksum = NULL, size = :size
+                body = NULL, data = NULL, skeleton = NULL, checksum = NULL, request = NULL,
+                size = :size
             WHERE claim = :key
             """
         case .delete: "DELETE FROM claim WHERE claim = :key"
@@ -193,12 +194,16 @@ enum DurableStatement: Int, PreparedStatement {
             """
         case .variants:
             """
-            SELECT id FROM claim WHERE scope = :scope AND id >= :prefix AND id < :end
+            SELECT id FROM claim WHERE scope = :scope AND id >= :from AND id < :end
+                AND (:all OR \(RowQuery.isVariant))
                 AND (kind <> \(EntryKind.variants.rawValue) OR kind IS NULL AND targeted > 0)
             ORDER BY id LIMIT \(Limits.pageRowsMax)
             """
         case .heldVariants:
-            "SELECT id FROM claim WHERE scope = :scope AND id >= :prefix AND id < :end AND held = 1"
+            """
+            SELECT id FROM claim WHERE scope = :scope AND id >= :prefix AND id < :end AND held = 1
+                AND \(RowQuery.isVariant)
+            """
         case .raise:
             """
             UPDATE claim SET rev = max(rev, :rev)

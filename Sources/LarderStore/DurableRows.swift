@@ -91,7 +91,11 @@ struct DurableRows {
         let ids = try state.statements(.heldVariants, scope, first, last).all { $0.entryID(.only) }
         guard !ids.isEmpty else { return }
         try state.connection.statement(
-            "UPDATE claim SET held = 0 WHERE scope = :scope AND id >= :prefix AND id < :end AND held = 1"
+            """
+            UPDATE claim SET held = 0
+            WHERE scope = :scope AND id >= :prefix AND id < :end AND held = 1
+                AND \(RowQuery.isVariant)
+            """
         ).run(scope, first, last)
         state.memory.releasable += ids.map { TargetName(name.scope, $0) }
     }
@@ -101,15 +105,11 @@ struct DurableRows {
         return try state.statements(.find, scope, id).first { DurableRow($0, name) }
     }
 
-    /// The variants of a URL, whose ids begin with `prefix`.
-    func variants(_ prefix: String, in scope: ScopeKey) throws(StoreError) -> [EntryID] {
-        let end = RowQuery.end(ofPrefix: prefix)
-        return try state.statements(
-            .variants,
-            (":scope", scope.text),
-            (":prefix", prefix),
-            (":end", end)
-        ).all { $0.entryID(.only) }
+    func variants(
+        _ page: VariantPage,
+        in scope: ScopeKey
+    ) throws(StoreError) -> [EntryID] {
+        try page.bind(to: state.statements[.variants], scope).all { $0.entryID(.only) }
     }
 
     func id(of number: Int64) throws(StoreError) -> EntryID? {

@@ -85,6 +85,11 @@ package struct EntryRow: ~Copyable {
         read(statement.bytes(EntryColumn.data))
     }
 
+    private func request(of id: EntryID) -> RequestContent? {
+        guard !statement.isNull(EntryColumn.request) else { return nil }
+        return RequestContent(stored: statement.bytes(EntryColumn.request), id: id)
+    }
+
     package func entry() -> Entry? {
         guard hasSoundNumbers, let id = statement.entryID(EntryColumn.id) else { return nil }
         var entry = Entry(
@@ -102,6 +107,7 @@ package struct EntryRow: ~Copyable {
         entry.lastModified = lastModified
         entry.headers = HeaderFields(lines: statement.text(EntryColumn.headers) ?? "")
         entry.freshUntil = freshUntil
+        entry.request = request(of: id)
         return entry
     }
 }
@@ -120,6 +126,7 @@ extension SQLiteStatement {
         bind(EntryColumn.digestHigh, .digestLow, entry.body.digest)
         bind(EntryColumn.body, body.upload?.body)
         bind(EntryColumn.data, body.bytes)
+        bind(EntryColumn.request, entry.request?.stored)
     }
 
     /// The status in the row of an incomplete entry: no answer with this status is ever stored.
@@ -175,6 +182,7 @@ extension Entry {
         var bytes = Limits.rowOverheadBytes + scope.text.utf8.count + id.text.utf8.count
         bytes += (origin?.text.utf8.count ?? 0) + (mediaType?.utf8.count ?? 0)
         bytes += (etag?.utf8.count ?? 0) + (lastModified?.utf8.count ?? 0) + headers.byteCount
+        bytes += request?.storedByteCount ?? 0
         return Int64(bytes + dataBytes)
     }
 

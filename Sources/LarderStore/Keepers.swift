@@ -110,7 +110,7 @@ struct Keepers {
         guard let prefix = url.variantPrefix else { return [] }
         let sql = """
             SELECT id FROM claim WHERE scope = 'shared' AND kind IN (1, 2)
-                AND (id = :url OR id >= :prefix AND id < :end)
+                AND (id = :url OR id >= :prefix AND id < :end AND \(RowQuery.isVariant))
             """
         let end = RowQuery.end(ofPrefix: prefix)
         return try state.connection
@@ -164,7 +164,8 @@ struct Keepers {
             WITH RECURSIVE moved (row) AS (
                 SELECT :row
                 UNION SELECT claim FROM claim
-                    WHERE scope = :scope AND id >= :prefix AND id < :end AND held = 1 AND \(isPassedOn)
+                    WHERE scope = :scope AND id >= :prefix AND id < :end AND held = 1
+                        AND \(RowQuery.isVariant) AND \(isPassedOn)
                 UNION SELECT child FROM moved JOIN reference ON parent = row
                     JOIN claim ON claim.claim = child WHERE \(isPassedOn)
             )

@@ -85,6 +85,32 @@ package struct VariantPlaces: Equatable, Sendable {
     }
 }
 
+/// A part of the rows whose ids begin with a prefix, in the order of their ids.
+struct VariantPage {
+    /// A read's id and a space.
+    let prefix: String
+    private var from: String
+    /// Whether reads with a body, which have their URL's prefix, are among them.
+    private let hasReads: Bool
+
+    init(prefix: String, hasReads: Bool = false) {
+        (self.prefix, from, self.hasReads) = (prefix, prefix, hasReads)
+    }
+
+    /// The part after an id, which no other can follow before it with a control character.
+    func after(_ id: String) -> VariantPage {
+        var next = self
+        next.from = id + "\u{1}"
+        return next
+    }
+
+    func bind(to statement: SQLiteStatement, _ scope: ScopeKey) -> SQLiteStatement {
+        statement.bind((":scope", scope.text), (":prefix", prefix), (":from", from))
+        statement.bind((":end", RowQuery.end(ofPrefix: prefix)), (":all", hasReads))
+        return statement
+    }
+}
+
 /// The variants of a target: rows that show it although no change names them.
 ///
 /// When the modifier is confirmed, they get its result or are marked to be fetched again.

@@ -167,7 +167,7 @@ struct Promotion: WriterPart {
 
     func holdVariants(of name: TargetName) throws(StoreError) {
         guard let prefix = name.id.variantPrefix, let cache = try cacheIfAny else { return }
-        let variants = try cache.rows.variants(prefix, in: name.scope)
+        let variants = try cache.rows.variants(VariantPage(prefix: prefix), in: name.scope)
         guard !variants.isEmpty else { return }
         let row = try state.rows.find(name)
         for variant in variants {

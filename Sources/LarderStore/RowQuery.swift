@@ -5,6 +5,11 @@ import LarderModel
 /// One scope's rows come through the index of scope and id; the rows of all come through it, or
 /// through that of uses: see RowQueryTests.
 struct RowQuery {
+    /// Whether an id with the beginning `:prefix` is a variant's, and no read's with a body.
+    static let isVariant = """
+        substr(id, length(:prefix) + 1, 5) <> 'POST=' AND substr(id, length(:prefix) + 1, 6) <> 'QUERY='
+        """
+
     let filter: RowFilter
     let order: RowOrder
     var cursor: RowCursor?

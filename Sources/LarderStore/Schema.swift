@@ -170,14 +170,15 @@ extension String: SQLiteColumn {
 /// of `state.db`, whose key is its number.
 enum EntryColumn: Int32, TableColumn {
     case key, scope, id, kind, storedAt, freshUntil, rev, origin, status, mediaType, etag,
-        lastModified, headers, bytes, json, digestHigh, digestLow, body, data, skeleton, checksum
+        lastModified, headers, bytes, json, digestHigh, digestLow, body, data, skeleton, checksum,
+        request
 
     static let list = list(nil)
     static let listOfClaim = list(nil, [.key: "claim"])
 
     /// Columns for a list: SQLite reads the pages of the bytes for `data` and for all columns after
     /// it.
-    static let listed = all(but: [.data, .skeleton, .checksum])
+    static let listed = all(but: [.data, .skeleton, .checksum, .request])
     static let put = all(but: [.key, .scope, .id])
     /// Columns that a confirmation without a new body, as a 304, replaces.
     static let confirmed: Set<EntryColumn> = [
@@ -185,14 +186,14 @@ enum EntryColumn: Int32, TableColumn {
     ]
     static let deleted = list([.scope, .id, .kind, .body, .skeleton])
     static let found = all(but: [
-        .storedAt, .freshUntil, .mediaType, .headers, .json, .data,
+        .storedAt, .freshUntil, .mediaType, .headers, .json, .data, .request,
     ])
 }
 
 enum RecencyColumn: Int32, TableColumn {
     case size, lastUsed, owner, storedAt, expiresAt
 
-    static var first: Int32 { EntryColumn.checksum.place + 1 }
+    static var first: Int32 { EntryColumn.request.place + 1 }
 
     static func row(_ entry: Set<EntryColumn>) -> String {
         "\(EntryColumn.list(entry, [.storedAt: "entry.stored_at"])), \(list([.size, .lastUsed, .owner]))"
@@ -209,7 +210,7 @@ enum DurableColumn: Int32, TableColumn {
     case targets
     case lastUsed, shownSince
 
-    static var first: Int32 { EntryColumn.checksum.place + 1 }
+    static var first: Int32 { EntryColumn.request.place + 1 }
 
     var sql: String {
         switch self {

@@ -206,12 +206,12 @@ struct Settling: WriterPart {
         var rows: [VariantRow] = []
         for case let places? in places {
             var found: [EntryID: ScopeKey] = [:]
+            let page = VariantPage(prefix: places.prefix)
             for scope in places.scopes.reversed() {
                 if !shared.residency.isEmpty {
-                    let durable = try state.rows.variants(places.prefix, in: scope)
-                    for id in durable { found[id] = scope }
+                    for id in try state.rows.variants(page, in: scope) { found[id] = scope }
                 }
-                let cached = try cacheIfAny?.rows.variants(places.prefix, in: scope) ?? []
+                let cached = try cacheIfAny?.rows.variants(page, in: scope) ?? []
                 for row in cached where row.kind != .variants { found[row.id] = scope }
             }
             rows += found.map { VariantRow(id: $0.key, place: $0.value) }
@@ -389,21 +389,32 @@ struct Settling: WriterPart {
         return entities
     }
 
-    /// Marks the rows of an id and of its variants stale, in the scopes where a user looks.
+    /// Marks rows stale: those of the ids in the scopes, and a page of what begins with its prefix.
+    ///
+    /// Returns the next page; nil after the last one.
     func markStale(
-        _ id: EntryID,
+        _ id: EntryID?,
         in scopes: [ScopeKey],
-        _ variants: VariantPlaces?
-    ) throws(StoreError) {
-        var names = scopes.map { TargetName($0, id) }
-        for scope in scopes {
-            let places = variants.map { VariantPlaces(prefix: $0.prefix, scopes: [scope]) }
-            names += try variantRows(in: [places]).map { TargetName($0.place, $0.id) }
+        _ page: VariantPage?
+    ) throws(StoreError) -> VariantPage? {
+        var names = id.map { id in scopes.map { TargetName($0, id) } } ?? []
+        var last: [EntryID] = []
+        for case let page? in [page] {
+            for scope in scopes {
+                var ids = shared.residency.isEmpty ? [] : try state.rows.variants(page, in: scope)
+                let cached = try cacheIfAny?.rows.variants(page, in: scope) ?? []
+                for found in [ids, cached.map(\.id)] where found.count >= Limits.pageRowsMax {
+                    last += found.suffix(1)
+                }
+                ids += cached.filter { $0.kind != .variants }.map(\.id)
+                names += ids.map { TargetName(scope, $0) }
+            }
         }
-        for name in names {
+        for name in names.unique {
             try markStale(name)
             if try durable(name)?.hasEntry == true { try state.noteChange(of: name) }
         }
+        return last.map(\.text).min().flatMap { page?.after($0) }
     }
 
     private func markStale(_ name: TargetName) throws(StoreError) {

@@ -117,16 +117,20 @@ package final class Store: Sendable {
         }
     }
 
-    /// Marks the rows of an id and of its variants stale, in the scopes where a user looks.
-    package func markStale(
-        _ id: EntryID,
-        in scopes: [ScopeKey],
-        _ variants: VariantPlaces?
-    ) async throws(StoreError) {
-        try await commits.submit(isRepeatable: true, cache: .optional) {
-            writer throws(StoreError) in
-            try writer.settling.markStale(id, in: scopes, variants)
-        }
+    /// Marks the rows of an id, of its variants and of the reads with a body of its URL stale, in the
+    /// scopes where a user looks.
+    ///
+    /// A step marks a part of them, so that other commands go between.
+    package func markStale(_ id: EntryID, in scopes: [ScopeKey]) async throws(StoreError) {
+        var first = Optional(id)
+        var page = id.variantPrefix.map { VariantPage(prefix: $0, hasReads: true) }
+        repeat {
+            page = try await commits.submit(isRepeatable: true, cache: .optional) {
+                [first, page] writer throws(StoreError) in
+                try writer.settling.markStale(first, in: scopes, page)
+            }
+            first = nil
+        } while page != nil
     }
 
     /// Removes an id's row and leaves nothing; nil if there was no row.

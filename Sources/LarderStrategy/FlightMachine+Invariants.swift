@@ -25,6 +25,8 @@ extension FlightMachine {
                 rules.bodyHandling != .passThrough || !attempt.isConditional,
                 "what is passed on confirms nothing"
             )
+            // 6
+            assert(attempt.method != .post || !attempt.isConditional, "a POST has no condition")
         case .receiving:
             assert(rules.bodyHandling != .passThrough, "what is passed on is not kept")
         case .passing:

@@ -38,6 +38,7 @@ package import LarderModel
 /// 4. `finished` is the end.
 /// 5. A flight that passes its answer on asks without a condition, as there is no row to confirm.
 ///    It never asks again once the client has the head. An answer that is kept is never passed on.
+/// 6. A POST is never conditional (RFC 9110 13.1.2).
 package struct FlightMachine: Equatable, Sendable {
     package enum State: Equatable, Sendable {
         case idle
@@ -53,6 +54,7 @@ package struct FlightMachine: Equatable, Sendable {
 
     package struct Attempt: Equatable, Sendable {
         package let url: WebURL
+        package var method = ReadMethod.get
         package let isConditional: Bool
     }
 
@@ -88,11 +90,20 @@ package struct FlightMachine: Equatable, Sendable {
     package mutating func started(at url: WebURL, hasValidators: Bool) -> Attempt {
         precondition(state == .idle, "a flight starts once")
         defer { checkInvariants() }
-        return ask(url, isConditional: hasValidators && rules.bodyHandling != .passThrough)
+        return ask(
+            url,
+            rules.method,
+            isConditional: hasValidators && rules.bodyHandling != .passThrough
+                && rules.method != .post
+        )
     }
 
-    private mutating func ask(_ url: WebURL, isConditional: Bool = false) -> Attempt {
-        let attempt = Attempt(url: url, isConditional: isConditional)
+    private mutating func ask(
+        _ url: WebURL,
+        _ method: ReadMethod,
+        isConditional: Bool = false
+    ) -> Attempt {
+        let attempt = Attempt(url: url, method: method, isConditional: isConditional)
         state = .asking(attempt)
         return attempt
     }
@@ -194,8 +205,11 @@ package struct FlightMachine: Equatable, Sendable {
             guard redirects < Limits.redirectsMax else {
                 return finish(.badAnswer("more than \(Limits.redirectsMax) redirects"))
             }
+            guard let method = FlightRules.method(attempt.method, after: head.status) else {
+                return finish(.badAnswer("\(head.status) to a POST, which would become a GET"))
+            }
             redirects += 1
-            return .ask(ask(url, isConditional: attempt.isConditional))
+            return .ask(ask(url, method, isConditional: attempt.isConditional))
         }
     }
 
@@ -222,7 +236,8 @@ package struct FlightMachine: Equatable, Sendable {
         switch state {
         case .asking(let attempt): url = attempt
         // A body that broke off is asked for again from its beginning.
-        case .receiving: url = Attempt(url: rules.url, isConditional: false)
+        case .receiving:
+            url = Attempt(url: rules.url, method: rules.method, isConditional: false)
         case .passing:
             // A client already has a part of the body.
             defer { checkInvariants() }
@@ -308,7 +323,7 @@ package struct FlightMachine: Equatable, Sendable {
             return .tell
         }
         hasLostCached = true
-        return .ask(ask(attempt.url))
+        return .ask(ask(attempt.url, attempt.method))
     }
 
     /// The answer was stored, or cannot be stored; the clients are told in both cases.
@@ -341,7 +356,7 @@ package struct FlightMachine: Equatable, Sendable {
         overtakes += 1
         // The cached answer is from before the write, too: a 304 must not confirm it.
         hasLostCached = true
-        return .ask(ask(rules.url))
+        return .ask(ask(rules.url, rules.method))
     }
 
     /// The deadline has passed, or the daemon is ending.

@@ -3,6 +3,7 @@ package import LarderModel
 /// The facts about a request and its origin that a flight needs.
 package struct FlightRules: Equatable, Sendable {
     package let url: WebURL
+    package let method: ReadMethod
     /// Whether only JSON is of use: the cached answer is JSON, or the client accepts nothing else.
     package let expectsJSON: Bool
     /// Hosts besides the origin's to which redirects may lead.
@@ -35,6 +36,7 @@ package struct FlightRules: Equatable, Sendable {
 
     package init(
         url: WebURL,
+        method: ReadMethod = .get,
         cachedIsJSON: Bool,
         accept: String?,
         redirectHosts: [HostPort] = [],
@@ -43,7 +45,7 @@ package struct FlightRules: Equatable, Sendable {
         carrying: Carrying = .form,
         expect: ModifierRules.ExpectRule? = nil
     ) {
-        self.url = url
+        (self.url, self.method) = (url, method)
         self.expect = expect
         self.carrying = carrying
         self.redirectHosts = redirectHosts
@@ -133,6 +135,17 @@ package struct FlightRules: Equatable, Sendable {
             url.isSecure || target.host == url.host
                 ? .redirectRefused(host: target.authority) : .captive(host: target.host)
         )
+    }
+
+    /// The method after a redirect (RFC 9110 15.4, RFC 10008); nil if it may not be followed.
+    ///
+    /// A 301 or 302 would make a GET of a POST, which asks for something else.
+    static func method(_ method: ReadMethod, after status: Int) -> ReadMethod? {
+        switch (method, status) {
+        case (_, 303): .get
+        case (.post, 301), (.post, 302): nil
+        case (_, _): method
+        }
     }
 
     /// Whether one of a client's header fields can say who it is.

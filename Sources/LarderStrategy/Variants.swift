@@ -1,8 +1,8 @@
 package import LarderModel
 
-/// Answers of one URL that differ by request headers (RFC 9110 12.5.5, Vary).
+/// Answers to one read that differ by request headers (RFC 9110 12.5.5, Vary).
 ///
-/// The id of such an answer is the URL, then ` name=value` for each header that Vary names and the
+/// The id of such an answer is the read's, then ` name=value` for each header that Vary names and the
 /// request carried, sorted by name. The id contains the digest of a secret instead of the secret,
 /// as ids are shown, listed and logged. A row of Larder's own under ``markerID(of:)`` remembers the
 /// names, so that a later request knows which of its headers count.
@@ -13,32 +13,35 @@ package struct Variants: Sendable {
         self.digestKey = digestKey
     }
 
+    /// The id of an answer to the read `id` whose Vary has `names`, or to which the origin's settings
+    /// add some.
     package func id(
-        of url: WebURL,
+        of id: EntryID,
         names: [String],
         request: HeaderFields,
         origin: OriginSettings
     ) throws(ModelError) -> EntryID {
+        let names = origin.fetch.vary.isEmpty ? names : Array(Set(names).union(origin.fetch.vary))
         let parts = names.sorted().compactMap { name in
             request.list(name).map { value in
                 let isSecret = HeaderFields.holdsSecret(name) || origin.headers[name] != nil
                 return " \(name)=\(isSecret ? digestKey.digest(of: "\(name)=\(value)") : value)"
             }
         }
-        return try EntryID(url.text + parts.joined())
+        return parts.isEmpty ? id : try EntryID(id.text + parts.joined())
     }
 
     /// The id of the row for the names; no answer has it, as no URL contains a space.
-    package static func markerID(of url: WebURL) throws(ModelError) -> EntryID {
-        try EntryID(url.text + " vary")
+    package static func markerID(of id: EntryID) throws(ModelError) -> EntryID {
+        try EntryID(id.text + " vary")
     }
 
-    /// The id of the URL, if `id` is a variant's.
+    /// The id of the read, if `id` is a variant's.
     package static func url(of id: EntryID) -> EntryID? {
-        guard let url = id.urlOfVariant,
-            id.text.utf8.dropFirst(url.text.utf8.count).contains(UInt8(ascii: "="))
+        guard let read = id.urlOfVariant,
+            id.text.utf8.dropFirst(read.text.utf8.count).contains(UInt8(ascii: "="))
         else { return nil }
-        return url
+        return read
     }
 
     /// The names in an answer's Vary, in lower case and sorted.

@@ -38,8 +38,11 @@ package struct UpstreamRequest: Equatable, Sendable {
     /// This holds for an idempotent write (RFC 9110 9.2), and under a key that the origin honours.
     package var isRepeatable: Bool
 
+    /// Whether it changes nothing at the origin, although its method does not say so.
+    package var isRead = false
+
     /// Whether it may change something at the origin.
-    var isWrite: Bool { method != "GET" && method != "HEAD" }
+    var isWrite: Bool { !isRead && method != "GET" && method != "HEAD" }
 
     /// Whether the request may be sent a second time; a read always may, an upload is sent once.
     var mayRepeat: Bool { upload == nil && (isRepeatable || !isWrite) }

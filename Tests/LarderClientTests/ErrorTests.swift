@@ -19,7 +19,7 @@ struct ErrorTests {
         "invalid": [
             .badRequest, .badID, .badURL, .unknownParameter, .unknownMember, .notFound,
             .methodNotAllowed, .notAcceptable, .sinceTooOld, .originID, .originExists,
-            .originInFile, .pinned, .preconditionFailed, .rangeNotSatisfiable, .targeted,
+            .originInFile, .pinned, .preconditionFailed, .rangeNotSatisfiable, .notARead, .targeted,
             .noRequest, .unsupported, .modifierExists,
         ],
         "tooLate": [.alreadySent, .alreadySettled, .leaseOver],

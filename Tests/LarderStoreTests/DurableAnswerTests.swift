@@ -254,7 +254,7 @@ struct DurableAnswerTests {
                 DROP TABLE hidden;
                 ALTER TABLE change ADD COLUMN inapplicable TEXT;
                 DROP INDEX claim_keeper;
-                ALTER TABLE claim DROP COLUMN payer;
+                ALTER TABLE claim DROP COLUMN payer; ALTER TABLE claim DROP COLUMN request;
                 DROP INDEX modifier_joined;
                 ALTER TABLE modifier DROP COLUMN joined_into;
                 ALTER TABLE modifier DROP COLUMN joined_method;

@@ -176,6 +176,7 @@ struct MigrationTests {
             """
             DROP TABLE hidden;
             DROP INDEX recency_owner;
+            ALTER TABLE entry DROP COLUMN request;
             ALTER TABLE recency DROP COLUMN owner;
             PRAGMA user_version=4
             """
@@ -225,7 +226,7 @@ struct MigrationTests {
             DROP INDEX claim_wanted;
             DROP INDEX claim_released;
             DROP INDEX claim_keeper;
-            ALTER TABLE claim DROP COLUMN payer;
+            ALTER TABLE claim DROP COLUMN payer; ALTER TABLE claim DROP COLUMN request;
             DROP INDEX modifier_joined; ALTER TABLE history DROP COLUMN joined_into;
             ALTER TABLE modifier DROP COLUMN joined_into; ALTER TABLE modifier DROP COLUMN joined_body;
             ALTER TABLE modifier DROP COLUMN joined_method; ALTER TABLE modifier DROP COLUMN if_match;

@@ -112,6 +112,8 @@ struct Document {
             guard schema["type"] != "object" else { return nil }
             let text = schema["description"] ?? ""
             schema["description"] = nil
+            // A query has no JSON of any form.
+            guard schema != .object([]) else { return nil }
             var parameter: JSONValue = [
                 "name": .string(member.name), "in": "query", "description": text,
                 "schema": schema,

@@ -503,6 +503,8 @@ export type Problem = {
   raw_href?: string;
   /** The oldest revision that a watch can begin after, for `urn:larder:since-too-old`. */
   oldest?: number;
+  /** The place in the origin's body that makes it a refusal, a JSON pointer (RFC 6901), for `urn:larder:origin-status` of a 2xx. */
+  pointer?: string;
   /** The first 64 KiB of an origin's refusal: JSON as it is, anything else as a string. */
   body?: any;
 };
@@ -516,7 +518,7 @@ export type ProblemFrame = {
   problem: Problem;
 };
 
-export type ProblemType = "urn:larder:bad-request" | "urn:larder:bad-id" | "urn:larder:bad-url" | "urn:larder:unknown-parameter" | "urn:larder:unknown-member" | "urn:larder:not-found" | "urn:larder:method-not-allowed" | "urn:larder:not-acceptable" | "urn:larder:body-too-large" | "urn:larder:head-too-large" | "urn:larder:unknown-origin" | "urn:larder:not-permitted" | "urn:larder:origin-id" | "urn:larder:no-such-origin" | "urn:larder:origin-exists" | "urn:larder:origin-in-file" | "urn:larder:entry-too-large" | "urn:larder:cache-full" | "urn:larder:disk-full" | "urn:larder:precondition-failed" | "urn:larder:range-not-satisfiable" | "urn:larder:lease-over" | "urn:larder:pinned" | "urn:larder:pins-full" | "urn:larder:no-request" | "urn:larder:unsupported" | "urn:larder:modifier-exists" | "urn:larder:no-such-modifier" | "urn:larder:already-sent" | "urn:larder:already-settled" | "urn:larder:in-use" | "urn:larder:queue-full" | "urn:larder:targeted" | "urn:larder:not-applied" | "urn:larder:miss" | "urn:larder:deleted" | "urn:larder:since-too-old" | "urn:larder:unreachable" | "urn:larder:captive" | "urn:larder:offline" | "urn:larder:timeout" | "urn:larder:origin-status" | "urn:larder:redirect-refused" | "urn:larder:address-refused" | "urn:larder:bad-answer" | "urn:larder:overloaded" | "urn:larder:shutting-down" | "urn:larder:storage" | "urn:larder:internal" | (string & {});
+export type ProblemType = "urn:larder:bad-request" | "urn:larder:bad-id" | "urn:larder:bad-url" | "urn:larder:unknown-parameter" | "urn:larder:unknown-member" | "urn:larder:not-found" | "urn:larder:method-not-allowed" | "urn:larder:not-acceptable" | "urn:larder:body-too-large" | "urn:larder:head-too-large" | "urn:larder:unknown-origin" | "urn:larder:not-permitted" | "urn:larder:origin-id" | "urn:larder:no-such-origin" | "urn:larder:origin-exists" | "urn:larder:origin-in-file" | "urn:larder:entry-too-large" | "urn:larder:cache-full" | "urn:larder:disk-full" | "urn:larder:precondition-failed" | "urn:larder:range-not-satisfiable" | "urn:larder:lease-over" | "urn:larder:pinned" | "urn:larder:pins-full" | "urn:larder:no-request" | "urn:larder:unsupported" | "urn:larder:not-a-read" | "urn:larder:modifier-exists" | "urn:larder:no-such-modifier" | "urn:larder:already-sent" | "urn:larder:already-settled" | "urn:larder:in-use" | "urn:larder:queue-full" | "urn:larder:targeted" | "urn:larder:not-applied" | "urn:larder:miss" | "urn:larder:deleted" | "urn:larder:since-too-old" | "urn:larder:unreachable" | "urn:larder:captive" | "urn:larder:offline" | "urn:larder:timeout" | "urn:larder:origin-status" | "urn:larder:redirect-refused" | "urn:larder:address-refused" | "urn:larder:bad-answer" | "urn:larder:overloaded" | "urn:larder:shutting-down" | "urn:larder:storage" | "urn:larder:internal" | (string & {});
 
 /** A thing with a temporary id has the id that its origin gave it. */
 export type RemappedFrame = {

@@ -53,6 +53,7 @@ classes.set("urn:larder:range-not-satisfiable", Invalid);
 classes.set("urn:larder:pinned", Invalid);
 classes.set("urn:larder:no-request", Invalid);
 classes.set("urn:larder:unsupported", Invalid);
+classes.set("urn:larder:not-a-read", Invalid);
 classes.set("urn:larder:modifier-exists", Invalid);
 classes.set("urn:larder:targeted", Invalid);
 classes.set("urn:larder:since-too-old", Invalid);

@@ -161,6 +161,9 @@ extension ProblemKind {
     package static let unsupported = ProblemKind("unsupported", 422)
         .title("This version cannot do it")
         .hint("Leave out what the detail names.")
+    package static let notARead = ProblemKind("not-a-read", 422)
+        .title("The request may change something at the origin")
+        .hint("Send it as a modifier, or name its path in post_reads if it changes nothing.")
     package static let modifierExists = ProblemKind("modifier-exists", 409)
         .title("There is another modifier of this id")
         .hint("Give each modifier an id of its own, or none.")
@@ -253,7 +256,7 @@ extension ProblemKind {
         .unknownOrigin, .notPermitted, .originID, .noSuchOrigin, .originExists, .originInFile,
         .entryTooLarge, .cacheFull, .diskFull, .preconditionFailed, .rangeNotSatisfiable,
         .leaseOver, .pinned, .pinsFull,
-        .noRequest, .unsupported, .modifierExists, .noSuchModifier, .alreadySent,
+        .noRequest, .unsupported, .notARead, .modifierExists, .noSuchModifier, .alreadySent,
         .alreadySettled, .inUse, .queueFull, .targeted, .notApplied, .miss, .deleted,
         .sinceTooOld, .unreachable, .captive, .offline, .timeout, .originStatus,
         .redirectRefused, .addressRefused, .badAnswer, .overloaded, .shuttingDown, .storage,
@@ -286,6 +289,9 @@ public struct Problem: Error, Codable, Equatable, Sendable {
     @OmittedWhenNil public var rawHref: String?
     /// The oldest revision that a watch can begin after, for `urn:larder:since-too-old`.
     @OmittedWhenNil public var oldest: Int64?
+    /// The place in the origin's body that makes it a refusal, a JSON pointer (RFC 6901), for
+    /// `urn:larder:origin-status` of a 2xx.
+    @OmittedWhenNil public var pointer: String?
     /// The first 64 KiB of an origin's refusal: JSON as it is, anything else as a string.
     @OmittedWhenNil public var body: RawJSON?
 

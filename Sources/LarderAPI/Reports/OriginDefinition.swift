@@ -77,6 +77,13 @@ public struct OriginFetch: Codable, Equatable, Sendable {
     public var ttl: Duration?
     /// Whether answers with `Cache-Control: no-store` are stored.
     public var storeNoStore: Bool?
+    /// Paths after the base URL where a POST is a read, such as `/graphql`; `*` is any segment; at
+    /// most 100.
+    public var postReads: [String]?
+    /// Names of request headers by which answers differ although no `Vary` says so; at most 16.
+    public var vary: [String]?
+    /// Rules by which a 2xx with a JSON body is a refusal, which replaces no answer; at most 16.
+    public var refusedIf: [OriginRefusalRule]?
 
     /// Every default.
     public init() {}
@@ -325,6 +332,9 @@ extension OriginFetch {
         connectTimeout = settings.connectTimeout
         ttl = settings.ttl
         storeNoStore = settings.storesNoStore
+        postReads = settings.postReads
+        vary = settings.vary
+        refusedIf = settings.refusedIf.map { .init(pointer: $0.pointer, equals: $0.equals) }
     }
 }
 

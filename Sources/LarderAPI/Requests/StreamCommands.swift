@@ -48,6 +48,20 @@ public struct FetchOptions: Codable, Equatable, Sendable {
     /// They are at most 64 with 16,384 bytes.
     @OmittedWhenNil public var headers: NamedValues<String>?
 
+    /// `POST` or `QUERY` for a read with a body (RFC 10008); without it a GET.
+    ///
+    /// A POST is a read only on a path that the origin's `post_reads` names.
+    @OmittedWhenNil public var method: String?
+    /// The body of the request, if it is JSON; at most 65,536 bytes; in a body only.
+    @OmittedWhenNil public var body: RawJSON?
+    /// The body of the request, if it is a text.
+    @OmittedWhenNil public var bodyText: String?
+    /// The body of the request in Base64.
+    @OmittedWhenNil public var bodyB64: String?
+    /// Media type of the body; without it `application/json`, `text/plain` or
+    /// `application/octet-stream`.
+    @OmittedWhenNil public var contentType: String?
+
     /// Options that leave all but the policy to the origin's settings.
     public init(policy: FetchPolicy? = nil) {
         self.policy = policy

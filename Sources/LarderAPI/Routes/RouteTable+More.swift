@@ -235,7 +235,15 @@ extension Route {
             the target of the request (RFC 9112 3.2.2) is the same route, with every method.
             """
         ),
-        rawWrite(.rawPost, "POST", "Nothing changes here until the origin has answered."),
+        rawWrite(
+            .rawPost,
+            "POST",
+            """
+            Nothing changes here until the origin has answered. A POST to a path of the origin's \
+            `post_reads` is answered as a GET is, unless its body is a GraphQL mutation; so is each \
+            QUERY (RFC 10008). Such a read has a body of at most 65,536 bytes.
+            """
+        ),
         rawWrite(.rawPut, "PUT", "The body replaces what is shown under the URL."),
         rawWrite(
             .rawPatch,

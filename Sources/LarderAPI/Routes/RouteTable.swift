@@ -94,7 +94,7 @@ extension Route {
     ]
 
     private static let fetchProblems: [ProblemKind] = [
-        .unknownOrigin, .miss, .deleted, .notAcceptable, .unreachable, .captive,
+        .unknownOrigin, .notARead, .miss, .deleted, .notAcceptable, .unreachable, .captive,
         .originStatus, .redirectRefused, .addressRefused, .badAnswer, .offline, .timeout,
     ]
 

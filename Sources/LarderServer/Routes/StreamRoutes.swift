@@ -137,9 +137,31 @@ struct RawRoutes {
             headers: exchange.fields
         )
         let scope = exchange.scope(command.place.account)
-        switch try await exchange.engine.modifiers.destination(of: command, scope) {
+        let destination = try await exchange.engine.modifiers.destination(of: command, scope)
+        try await write(command, destination, scope)
+    }
+
+    /// `given` is the body if it has been read.
+    private func write(
+        _ command: RawWriteCommand,
+        _ destination: WriteDestination,
+        _ scope: ScopeKey,
+        given: [UInt8]? = nil
+    ) async throws(Problem) {
+        switch destination {
+        case .read(let read, let otherwise):
+            // A larger body than a read may have is passed on as it is.
+            let isLarge = (exchange.announcedLength ?? 0) > Limits.readBodyBytesMax
+            guard read.method == .query || !isLarge else {
+                return try await write(command, otherwise, scope)
+            }
+            let body = try await exchange.wholeBody(upTo: Limits.readBodyBytesMax)
+            guard let content = read.content(body) else {
+                return try await write(command, otherwise, scope, given: body)
+            }
+            try await self.read(content)
         case .queue(let url, let keyHeader):
-            try await queue(command, to: url, keyHeader, scope)
+            try await queue(command, to: url, keyHeader, scope, given: given)
         case .pass(let url, let origin):
             let write = try await exchange.engine.passedWrites.ready(
                 command,
@@ -149,7 +171,8 @@ struct RawRoutes {
                 cancellation: exchange.cancellation
             )
             guard let write else { return await writer.abort() }
-            try await pass(write)
+            guard let given else { return try await pass(write) }
+            await answer(with: try await send(write, given.isEmpty ? .none : .bytes(given)))
         }
     }
 
@@ -158,9 +181,13 @@ struct RawRoutes {
         _ command: RawWriteCommand,
         to url: WebURL,
         _ keyHeader: String,
-        _ scope: ScopeKey
+        _ scope: ScopeKey,
+        given: [UInt8]?
     ) async throws(Problem) {
-        let body = try await exchange.wholeBody(upTo: command.bodyBytesMax)
+        let body: [UInt8] =
+            if let given { given } else {
+                try await exchange.wholeBody(upTo: command.bodyBytesMax)
+            }
         let byteCount = body.count
         let accepted = try await exchange.work(onBytes: byteCount) { () throws(Problem) in
             ModifiersCommand(try command.modifier(to: url, keyHeader: keyHeader, body: body))
@@ -218,10 +245,11 @@ struct RawRoutes {
 
     // MARK: Reading
 
-    func read() async throws(Problem) {
+    func read(_ content: RequestContent? = nil) async throws(Problem) {
         let command = try RawCommand(uri: exchange.head.uri, headers: exchange.fields)
         let reply = try await exchange.engine.raw(
             command,
+            content: content,
             fields: readFields,
             scope: exchange.scope(command.account),
             reader: loop.reader,
@@ -248,10 +276,13 @@ struct RawRoutes {
         await answer(with: reply)
     }
 
-    /// HEAD has no Range (RFC 9110 14.2).
+    /// Only GET has a Range (RFC 9110 14.2), and only GET and HEAD have a 304 (13.1.2).
     private var readFields: HeaderFields {
         var fields = exchange.fields
-        if exchange.head.method == .HEAD { fields.remove("Range") }
+        if exchange.head.method != .GET { fields.remove("Range") }
+        if ![.GET, .HEAD].contains(exchange.head.method) {
+            for name in ["If-None-Match", "If-Modified-Since"] { fields.remove(name) }
+        }
         return fields
     }
 

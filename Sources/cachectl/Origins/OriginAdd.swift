@@ -13,6 +13,10 @@ struct OriginAdd: AsyncParsableCommand {
             state directory keeps it. A URL on loopback or a private address sets --allow-private. \
             For administrators of the daemon.
 
+            With --graphql a GraphQL program works offline: POSTs to the path that are queries are \
+            answered as GETs are, an answer with errors replaces none, and objects with __typename \
+            and id are kept once.
+
             Example: cachectl origin add api https://api.example.com/v1 --by-type
             """
     )
@@ -87,6 +91,18 @@ struct OriginAdd: AsyncParsableCommand {
     )
     var normalize: String?
 
+    @Option(
+        name: .customLong("post-read"),
+        help: ArgumentHelp(
+            "A path after the base URL where a POST changes nothing, such as '/search/*'; repeatable.",
+            valueName: "path"
+        )
+    )
+    var postReads: [String] = []
+
+    @Option(help: ArgumentHelp("The path of its GraphQL, such as /graphql.", valueName: "path"))
+    var graphql: String?
+
     @Flag(help: "Replace one of this name that was added before.")
     var replace = false
 
@@ -124,6 +140,17 @@ struct OriginAdd: AsyncParsableCommand {
         files.clientCert = clientCert.map(InputFile.absolutePath)
         files.clientKey = clientKey.map(InputFile.absolutePath)
         definition.tls = files
+        if !postReads.isEmpty || graphql != nil {
+            var fetch = OriginFetch()
+            fetch.postReads = postReads + (graphql.map { [$0] } ?? [])
+            definition.fetch = fetch
+        }
+        guard graphql != nil else { return definition }
+        let errors = [OriginRefusalRule(pointer: "/errors")]
+        definition.fetch?.refusedIf = errors
+        var modifiers = OriginModifiers()
+        modifiers.refusedIf = errors
+        definition.modifiers = modifiers
         return definition
     }
 
@@ -162,7 +189,7 @@ struct OriginAdd: AsyncParsableCommand {
         guard let normalize else {
             var rules = OriginNormalize()
             rules.byType = .standard
-            return byType ? rules : nil
+            return byType || graphql != nil ? rules : nil
         }
         do throws(ConfigurationError) {
             return OriginNormalize(try NormalizeRules.load(file: normalize))

@@ -79,7 +79,9 @@ class TargetName(TypedDict):
 
 class FetchOptions(TypedDict, total=False):
     policy: Optional[str]; network_wait: Duration; timeout: Duration; normalize: Optional[bool]
-    partial: Optional[bool]; headers: Optional[Mapping[str, str]]
+    partial: Optional[bool]; headers: Optional[Mapping[str, str]]; method: Optional[str]
+    body: Optional[Any]; body_text: Optional[str]; body_b64: Optional[str]
+    content_type: Optional[str]
 
 class WriteOptions(TypedDict, total=False):
     id: Optional[str]; request: Optional[Mapping[str, Any]]; lane: Optional[str]
@@ -237,7 +239,7 @@ _GROUPS: Tuple[Tuple[Type[Problem], int, bool, str], ...] = (
         "pins-full",
     ),
     (Invalid, 422, False,
-        "no-request unsupported",
+        "no-request unsupported not-a-read",
     ),
     (Miss, 404, False,
         "no-such-modifier miss",

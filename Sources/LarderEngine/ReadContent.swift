@@ -1,0 +1,200 @@
+import Crypto
+import LarderAPI
+import LarderJSON
+package import LarderModel
+import LarderStore
+import LarderStrategy
+import LarderUpstream
+import LarderWire
+
+extension RequestContent {
+    /// A body with its digest: SHA-256 of method, media type and body, each after its number of bytes
+    /// and a colon.
+    ///
+    /// The type is in lower case. White space outside the strings of JSON does not count.
+    package init(_ method: ReadMethod, mediaType: String, bytes: [UInt8]) {
+        var hash = SHA256()
+        let type = mediaType.prefix { $0 != ";" }.lowercased() + mediaType.drop { $0 != ";" }
+        let isJSON = MediaType.isAnyJSON(mediaType) && JSONValidator.accepts(bytes)
+        let counted = isJSON ? Self.withoutSpace(bytes) : bytes
+        for part in [Array(method.rawValue.utf8), Array(type.utf8), counted] {
+            hash.update(data: Array("\(part.count):".utf8))
+            hash.update(data: part)
+        }
+        let digest = hash.finalize().map { byte in
+            let digits = String(byte, radix: 16)
+            return digits.count == 1 ? "0" + digits : digits
+        }
+        self.init(method, mediaType: mediaType, bytes: bytes, digest: digest.joined())
+    }
+
+    /// The bytes of a JSON text without white space outside its strings.
+    private static func withoutSpace(_ json: [UInt8]) -> [UInt8] {
+        var (isInString, isEscaped) = (false, false)
+        return json.filter { byte in
+            if isInString {
+                (isInString, isEscaped) = (
+                    byte != UInt8(ascii: "\"") || isEscaped,
+                    byte == UInt8(ascii: "\\") && !isEscaped
+                )
+                return true
+            }
+            isInString = byte == UInt8(ascii: "\"")
+            return ![0x20, 0x09, 0x0A, 0x0D].contains(byte)
+        }
+    }
+
+    /// The body of a fetch that a command gives; nil for a GET.
+    init?(_ options: FetchOptions) throws(Problem) {
+        var given: [(name: String, bytes: [UInt8], type: String)] = []
+        if let json = options.body { given.append(("body", json.bytes, MediaType.json)) }
+        if let text = options.bodyText {
+            given.append(("body_text", Array(text.utf8), MediaType.text))
+        }
+        if let text = options.bodyB64 {
+            guard let bytes = Base64.decode(text) else {
+                throw Problem(.badRequest, "body_b64: it is not base64 (RFC 4648 4)")
+            }
+            given.append(("body_b64", bytes, MediaType.bytes))
+        }
+        guard given.count <= 1 else {
+            let names = given.map(\.name).joined(separator: " and ")
+            throw Problem(.badRequest, "\(names) are given, one body is taken")
+        }
+        let method = options.method.map { ReadMethod(rawValue: $0) } ?? .get
+        guard let method else {
+            let name = options.method ?? ""
+            throw Problem(.badRequest, "method: '\(name)' is not GET, POST or QUERY")
+        }
+        guard method != .get else {
+            guard given.isEmpty, options.contentType == nil else {
+                throw Problem(
+                    .badRequest,
+                    "\(given.first?.name ?? "content_type"): a GET has no body",
+                    hint: "Give the method: POST or QUERY."
+                )
+            }
+            return nil
+        }
+        let body = given.first ?? ("body", [], MediaType.json)
+        let type = options.contentType ?? body.type
+        guard !type.isEmpty, type.utf8.count <= Limits.readTypeBytesMax,
+            type.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F })
+        else { throw Problem(.badRequest, "content_type: '\(type)' is no media type") }
+        guard body.bytes.count <= Limits.readBodyBytesMax else {
+            throw Problem(
+                .bodyTooLarge,
+                "\(body.name) has \(body.bytes.count) bytes; of a read at most "
+                    + "\(Limits.readBodyBytesMax) are taken"
+            )
+        }
+        self.init(method, mediaType: type, bytes: body.bytes)
+    }
+
+    /// Throws if the origin's settings do not say that this is a read, or if it is a GraphQL
+    /// operation that is none.
+    func check(_ url: WebURL, _ origin: OriginSettings) throws(Problem) {
+        if method == .post, !origin.isPostRead(url) {
+            let path = origin.path(of: url) ?? url.path.description
+            throw Problem(
+                .notARead,
+                "a POST to \(path) is no read by the settings of the origin '\(origin.name)'",
+                hint: "If it changes nothing there: cachectl origin add \(origin.name) "
+                    + "\(origin.baseURL) --post-read '\(path)' (for GraphQL --graphql), or "
+                    + "fetch.post_reads in the configuration."
+            )
+        }
+        guard let reason = GraphQLRequest.refusal(of: bytes, mediaType: mediaType) else { return }
+        throw Problem(
+            .notARead,
+            reason,
+            hint: "Send it as a modifier: POST /v1/modifiers, or cachectl modify."
+        )
+    }
+}
+
+extension FetchRequest {
+    /// The request that asks for an id again; nil if there is no origin for it, or if the request of
+    /// a read with a body is no longer stored.
+    static func again(
+        _ id: EntryID,
+        in scope: ScopeKey,
+        _ context: EngineContext
+    ) async -> FetchRequest? {
+        guard id.isOfRequest else {
+            return context.address(of: id, in: scope).map { url, origin in
+                FetchRequest(FetchOrder(url: url), origin: origin)
+            }
+        }
+        guard let own = id.urlOfRequest, let (url, origin) = context.address(of: own, in: scope)
+        else {
+            return nil
+        }
+        var order = FetchOrder(url: url)
+        let (places, now) = (context.lookupScopes(scope, id).scopes, context.clock.now())
+        do throws(StoreError) {
+            order.content = try await context.store.read(as: .sending) {
+                reader throws(StoreError) in
+                for place in places {
+                    let found = try reader.withEntry(place, id, now: now, isUse: false) { row in
+                        row.entry()?.request
+                    }
+                    if let found = found ?? nil { return found }
+                }
+                return nil
+            }
+        } catch {
+            context.noteUnread(error)
+        }
+        return order.content.map { _ in FetchRequest(order, origin: origin) }
+    }
+}
+
+extension EntryID {
+    /// The origin to ask for the id, of a read with a body too; nil if none can give it.
+    func readOrigin(in scope: ScopeKey, _ context: EngineContext) -> OriginSettings? {
+        guard isOfRequest else { return context.address(of: self, in: scope)?.origin }
+        return urlOfRequest.flatMap { context.address(of: $0, in: scope)?.origin }
+    }
+}
+
+extension OriginSettings {
+    /// Whether a POST to a URL is a read.
+    func isPostRead(_ url: WebURL) -> Bool {
+        !fetch.postReads.isEmpty && path(of: url).map(fetch.isPostRead) == true
+    }
+}
+
+extension Flight.Plan {
+    /// The header fields of an attempt, with the validators of what is cached.
+    func headers(for attempt: FlightMachine.Attempt, _ rules: FlightRules) -> HeaderFields {
+        var headers = rules.carried(key.headers, to: attempt.url)
+        if attempt.method != .get, let content = key.content {
+            headers.set("Content-Type", content.mediaType)
+        }
+        guard attempt.isConditional, let cached else { return headers }
+        if let etag = cached.etag { headers.set("If-None-Match", etag) }
+        if let date = cached.lastModified { headers.set("If-Modified-Since", date) }
+        return headers
+    }
+
+    /// The refusal in the body of a 2xx, by the origin's `refused_if`; nil if it is an answer.
+    ///
+    /// A body that is too large to be looked through is no answer to a read with a body.
+    func refusal(in taken: BodyReceiver.ReceivedBody, _ reply: UpstreamReply) -> FlightOutcome? {
+        let rules = origin.fetch.refusedIf
+        guard !rules.isEmpty else { return nil }
+        guard let bytes = taken.bytes else {
+            let isUnseen = key.content != nil && ResponseHead.isJSON(reply.headers)
+            return isUnseen ? .failed(Problem(.tooLarge, of: self)) : nil
+        }
+        guard let rule = rules.rule(matching: bytes) else { return nil }
+        var problem = Problem(
+            .originStatus,
+            "\(key.url.originText) answered \(reply.status) with a value at \(rule.pointer), which "
+                + "is a refusal"
+        )
+        problem.pointer = rule.pointer
+        return FlightOutcome(OriginRefusal(reply, bytes, isWhole: true), problem)
+    }
+}
