@@ -41,8 +41,9 @@ elif environment debian requests==2.28.1 urllib3==1.26.12 httpx==0.23.3; then
 else
     skip "adapters with the versions of Debian 12" "$(tail -n 1 "$work/pip.log")"
 fi
-if environment newest requests httpx mypy types-requests; then
-    tests "$python" "the newest versions" test_adapters test_package
+if environment newest requests httpx mypy types-requests gql; then
+    has "$python" gql || "$python" -m pip install --quiet --timeout 10 --retries 1 gql >>"$work/pip.log" 2>&1
+    tests "$python" "the newest versions" test_adapters test_package test_graphql
 else
     skip "adapters with the newest versions" "$(tail -n 1 "$work/pip.log")"
 fi
