@@ -80,8 +80,8 @@ extension LarderClient {
     ///
     /// A change may come from any client, the daemon or the origin.
     ///
-    /// Following asks the network once for each connection, by the policy; it does not ask again by
-    /// itself. Meanwhile the daemon does not evict the entry, within its user's share of the cache.
+    /// Following asks the network once for each connection, by the policy. With `refresh` in the
+    /// options the daemon asks it again at that interval. Meanwhile the daemon does not evict the entry, within its user's share of the cache.
     /// Each follower holds one of the client's 100 connections.
     ///
     /// - Parameters:

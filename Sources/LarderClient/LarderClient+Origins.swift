@@ -113,6 +113,8 @@ extension LarderClient {
     ///   - id: The URL of an origin's answer, or the id of bytes of the program's own.
     ///   - wait: Longest wait while the origin does not answer, at most an hour; nil: as long
     ///     as a request to it may take.
+    ///   - refresh: Interval at which the daemon asks the origin again, also without a client; nil
+    ///     keeps what the pin has.
     /// - Returns: Nil if the pin has its bytes; else the pin, which waits for its origin also after
     ///   the client has gone.
     /// - Throws: ``LarderError/miss(_:)`` for an id without an origin and without a cached entry;
@@ -121,10 +123,12 @@ extension LarderClient {
     @discardableResult
     public func pin(
         _ id: String,
-        waitingFor wait: Duration? = nil
+        waitingFor wait: Duration? = nil,
+        refresh: Duration? = nil
     ) async throws(LarderError) -> PinItem? {
         var query = PinQuery()
-        (query.wait, query.account) = (wait, try accountParameter())
+        (query.wait, query.refresh) = (wait, refresh)
+        query.account = try accountParameter()
         let path = PercentCoding.pinPath(try entryID(id))
         let response = try await connection.send(SocketRequest(.PUT, socketTarget(path, query)))
         let bytes = try await response.wholeBody(upTo: Limits.reportBytesMax)

@@ -265,6 +265,10 @@ extension ConfigurationReader {
                 "post_reads": { $1.postReads = $0.postReads($2) },
                 "vary": { $1.vary = $0.varyNames($2) },
                 "refused_if": { $1.refusedIf = $0.refusalRules($2) },
+                "min_refresh": Self.member(
+                    \.minRefresh,
+                    Setting.duration(in: Limits.minRefreshTimes)
+                ),
             ]
         )
     }

@@ -74,6 +74,7 @@ package final class Engine: Sendable {
             group.addTask { await self.runMaintenance() }
             group.addTask { await self.context.watchers.run() }
             group.addTask { await self.context.keeper.run(self.context) }
+            group.addTask { await self.context.refreshes.run(self.context) }
             group.addTask {
                 await Reading.$current.withValue(.sending) {
                     await self.context.modifiers.run(self.steps)
@@ -119,6 +120,7 @@ package final class Engine: Sendable {
             try origin.refuseConfigured(command.headers)
             try command.content?.check(command.url, origin)
             request = FetchRequest(command, origin: origin, client: client)
+            try request.checkRefresh(scope, context)
         } catch {
             return error
         }

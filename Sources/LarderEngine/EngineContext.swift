@@ -18,6 +18,7 @@ final class EngineContext: Sendable {
     let watch = OriginWaiters()
     let watchers: WatchHub
     let keeper = PinFetchRunner()
+    let refreshes = RefreshRunner()
     let modifiers = ModifierQueueRunner()
     /// Keeps answers from undoing writes that they do not know of, and from replacing later ones.
     let reads = ReadsInFlight()

@@ -21,16 +21,17 @@ extension Entries {
             try EntryReader(context: context, scope: scope, reader: reader, now: now)
                 .explanation(of: id, in: lookupScopes, cancellation)
         }
-        guard let (told, entry, scope) = found else { return nil }
+        guard let (told, entry, place) = found else { return nil }
         var explanation = told
-        let holders = context.followers.holders(of: id, in: scope)
+        explanation.refreshing = context.refreshes.report(of: id, scope.scope, context)
+        let holders = context.followers.holders(of: id, in: place)
         explanation.protectedBy = [
-            store.pins.isPinned(scope, id) ? "pinned" : nil,
-            store.modifiers.isTarget(scope, id) ? "targeted" : nil,
-            store.protections(scope, id) > holders ? "in_flight" : nil,
+            store.pins.isPinned(place, id) ? "pinned" : nil,
+            store.modifiers.isTarget(place, id) ? "targeted" : nil,
+            store.protections(place, id) > holders ? "in_flight" : nil,
             holders > 0 ? "followed" : nil,
         ].compactMap { $0 }
-        return try await formTold(of: entry, in: scope, explanation)
+        return try await formTold(of: entry, in: place, explanation)
     }
 
     /// Adds how an entry is kept; for that, the shown answer is split once more.

@@ -69,6 +69,17 @@ struct FetchRequest: Sendable {
         }
     }
 
+    /// Throws if the origin cannot be asked again at the interval that the client wants.
+    func checkRefresh(_ scope: ScopeKey, _ context: EngineContext) throws(Problem) {
+        guard let refresh = command.refresh else { return }
+        try refresh.checkRefresh(at: origin)
+        guard policy != .cacheOnly else {
+            throw Problem(.badRequest, "refresh: it asks the origin, which cache-only does not")
+        }
+        guard let id = try? EntryID(command.url), !context.refreshes.hasRoom(for: id, scope) else { return }
+        throw .tooManyPolledRows
+    }
+
     /// Whether the answer may be shared: the origin allows it, and no header can be a client's
     /// credential.
     var isShareable: Bool {
@@ -76,14 +87,17 @@ struct FetchRequest: Sendable {
     }
 
     /// The view that answers the request: under the URL, or under the id for its headers.
+    ///
+    /// `isUse` says whether this counts as a use of the row.
     func lookUp(
         _ reader: StoreReader,
         _ lookupScopes: LookupScopes,
-        in context: EngineContext
+        in context: EngineContext,
+        isUse: Bool = true
     ) throws(StoreError) -> ShownAnswer? {
         let now = context.clock.now()
         var look = EntryReader(context: context, scope: lookupScopes.own, reader: reader, now: now)
-        look.isPartial = command.isPartial
+        (look.isPartial, look.isUse) = (command.isPartial, isUse)
         guard let id = try id(reader, lookupScopes, context.variants, now: now),
             let found = try look.answer(of: id, in: lookupScopes)
         else { return nil }
@@ -149,6 +163,8 @@ package struct FetchOrder: Equatable, Sendable {
     /// Whether the stream stays open and tells each further view.
     package var follows = false
     package var heartbeat = Limits.heartbeatTime
+    /// The interval at which the origin is asked again while the stream is open.
+    package var refresh: Duration?
     /// Sent to the origin.
     package var headers = HeaderFields()
 
@@ -173,6 +189,14 @@ package struct FetchOrder: Equatable, Sendable {
         isPartial = options.partial ?? false
         follows = options.follow ?? false
         heartbeat = try Duration(heartbeat: options.heartbeat)
+        refresh = options.refresh
+        guard refresh == nil || follows else {
+            throw Problem(
+                .badRequest,
+                "refresh: it is for streams that stay open",
+                hint: "Add follow=true, or pin the URL: PUT /v1/pins/URL?refresh=1h."
+            )
+        }
         headers = try RequestHeaderRules.fields(
             (options.headers?.members ?? []).map {
                 JSONMember(name: $0.name, value: .string($0.value))
@@ -181,7 +205,21 @@ package struct FetchOrder: Equatable, Sendable {
     }
 }
 
+extension Problem {
+    static let tooManyPolledRows = Problem(
+        .overloaded,
+        "\(Limits.polledRowsPerUserMax) entries are refreshed already",
+        hint: "End a follower that has refresh, or unpin an entry that has it."
+    )
+}
+
 extension Duration {
+    /// Throws if it is too short or too long for `refresh` at an origin.
+    func checkRefresh(at origin: OriginSettings) throws(Problem) {
+        let least = min(origin.fetch.minRefresh, Limits.refreshTimeMax)
+        _ = try checked("refresh", in: least...Limits.refreshTimeMax)
+    }
+
     /// The time between two heartbeats that a command asks for.
     init(heartbeat: Duration?) throws(Problem) {
         self =

@@ -34,6 +34,18 @@ extension FetchSession {
             }
         }
         await readFollowed(reader)
+        guard let interval = request.refresh else { return }
+        refreshing = context.refreshes.follow(
+            id,
+            scope,
+            request.command,
+            at: name,
+            every: interval,
+            since: followedSince,
+            context
+        )
+        // Others have taken the last places meanwhile.
+        if refreshing == nil { await fail(.problem(.tooManyPolledRows), .end) }
     }
 
     mutating func readFollowed(_ reader: StoreReader) async {
@@ -48,6 +60,7 @@ extension FetchSession {
                 on: reader,
                 isPartial: request.isPartial
             )
+            followedSince = row?.entry.storedAt
             following.rowWasRead(bytes: Int64(row?.entry.body.byteCount ?? 0), in: row?.place)
             // A settled variant is requested again, as its target is: only its follower knows the
             // headers.

@@ -36,6 +36,8 @@ final class Flight: Sendable {
         let rules: EntityRules?
         var isNormalized = false
         let client: ClientTag?
+        /// Whether a client waits for the answer: a poll is no use of the row.
+        var isUse = true
         /// Takes the answer as it arrives; nil for an answer that is stored and that clients may
         /// share.
         let pipe: BodyPipe?
@@ -116,6 +118,7 @@ final class Flight: Sendable {
         }
         if let cachedID { store.release(plan.key.scope, cachedID) }
         plan.pipe?.finish(isWhole: false)
+        context.refreshes.landed(self, outcome, context)
         isLanding()
         end(outcome)
     }
@@ -249,6 +252,8 @@ final class FlightTable: Sendable {
         var joinable: [Flight.Key: Flight] = [:]
         /// All flights in flight, by the scope of the client that started them.
         var quota = Quota<ScopeKey>(max: Limits.flightsMax, each: Limits.flightsPerScopeMax)
+        /// Those that use the connections of reads, by origins.
+        var reads = Quota<OriginName>()
     }
 
     private let inFlight = Mutex(InFlight())
@@ -283,6 +288,7 @@ final class FlightTable: Sendable {
             guard inFlight.quota.take(plan.payer) else { return nil }
             let flight = make()
             if isShared { inFlight.joinable[plan.key] = flight }
+            if isShared { _ = inFlight.reads.take(plan.origin.name) }
             return (flight, true)
         }
     }
@@ -292,6 +298,15 @@ final class FlightTable: Sendable {
         inFlight.withLock { inFlight in
             if inFlight.joinable[key] === flight { inFlight.joinable[key] = nil }
             inFlight.quota.release(payer)
+            if flight.plan.pipe == nil { inFlight.reads.release(flight.plan.origin.name) }
+        }
+    }
+
+    /// Whether clients need the places that are left, at an origin or in all.
+    func isBusy(_ origin: OriginName) -> Bool {
+        inFlight.withLock { inFlight in
+            inFlight.reads.count(of: origin) >= Limits.requestsBesidePollsMax
+                || inFlight.quota.count >= Limits.flightsBesidePollsMax
         }
     }
 
@@ -333,6 +348,19 @@ struct FlightStarter: Sendable {
         }
     }
 
+    /// Asks the network again for a row that no client waits for, and returns what it says.
+    func poll(
+        _ request: FetchRequest,
+        _ scope: ScopeKey,
+        cached: ShownAnswer?
+    ) async -> FlightOutcome {
+        await withCheckedContinuation { continuation in
+            joinOrStart(request, scope, cached: cached, isUse: false) {
+                continuation.resume(returning: $0)
+            }
+        }
+    }
+
     /// Calls `tell` with the network's answer to a request.
     ///
     /// `cached` is the view of the client, which a new flight revalidates.
@@ -350,6 +378,7 @@ struct FlightStarter: Sendable {
         isAlone: Bool = false,
         isForNobody: Bool = false,
         startsNew: Bool = false,
+        isUse: Bool = true,
         pipe: BodyPipe? = nil,
         _ tell: @escaping @Sendable (FlightOutcome) -> Void
     ) {
@@ -375,6 +404,7 @@ struct FlightStarter: Sendable {
             rules: request.normalizes ? context.origins.entityRules[origin.name] : nil,
             isNormalized: cached?.isNormalized ?? false,
             client: request.client,
+            isUse: isUse,
             pipe: pipe
         )
         let now = context.clock.monotonic()
@@ -391,7 +421,7 @@ struct FlightStarter: Sendable {
                 return tell(isNew ? outcome : outcome.forOthers)
             }
             // The answer is private to another client.
-            joinOrStart(request, scope, cached: nil, isAlone: true, tell)
+            joinOrStart(request, scope, cached: nil, isAlone: true, isUse: isUse, tell)
         }
         if isNew { send(flight) } else { context.meter.count { $0.flightsJoined += 1 } }
     }

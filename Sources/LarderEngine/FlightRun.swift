@@ -384,7 +384,8 @@ struct FlightRun: ~Copyable {
             outcome = try await context.store.refresh(
                 confirmed,
                 in: plan.key.scope,
-                fence: read?.fence
+                fence: read?.fence,
+                isUse: plan.isUse
             )
         } catch {
             // The answer is confirmed all the same; only later reads find the row unconfirmed.

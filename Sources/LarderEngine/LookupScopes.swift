@@ -65,6 +65,7 @@ extension NewEntry {
     ) {
         self.init(scope: plan.key.scope, entry: entry, body: body)
         client = plan.client
+        isUse = plan.isUse
         hidesShared = context.hidesShared(entry.id, plan.key.scope)
         self.start = start
     }

@@ -210,6 +210,16 @@ struct PinAttempt: Sendable {
         self.origin = origin
     }
 
+    /// Asks for the entry again, as a poll; the pin says why if it cannot be kept.
+    func poll() async throws(StoreError) -> FlightOutcome {
+        let outcome = try await context.poll(
+            FetchRequest(FetchOrder(url: url), origin: origin),
+            scope
+        )
+        _ = try await settle(outcome)
+        return outcome
+    }
+
     func run() async -> Outcome {
         do throws(StoreError) {
             guard let request = await FetchRequest.again(id, in: scope, context) else {

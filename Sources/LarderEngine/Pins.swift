@@ -20,11 +20,13 @@ package struct Pins: EnginePart {
     ///
     /// Throws a problem if the origin refuses, or if there is no room; the pin stays and says why.
     ///
-    /// `wait` is how long the client waits for the return of the origin.
+    /// `wait` is how long the client waits for the return of the origin. With `refresh` the origin
+    /// is asked again at this interval.
     package func pin(
         _ id: EntryID,
         _ scope: ScopeKey,
         wait: Duration? = nil,
+        refresh: Duration? = nil,
         cancellation: ClientCancellation = ClientCancellation()
     ) async throws(Problem) -> Answer {
         guard !id.isEntity else {
@@ -45,9 +47,9 @@ package struct Pins: EnginePart {
         }
         let attempt = PinAttempt(context, scope, id)
         let asked = AskedPin()
-        switch try await want(id, scope, attempt, asked) {
+        switch try await want(id, scope, attempt, asked, refresh: refresh) {
         case .held(let isNew):
-            return .held(PinItem(try await pin(of: id, scope)), isNew: isNew)
+            return .held(item(try await pin(of: id, scope)), isNew: isNew)
         case .tooLarge(let trouble):
             throw Problem(trouble).ofPin
         case .waiting(let isNew):
@@ -64,6 +66,34 @@ package struct Pins: EnginePart {
         }
     }
 
+    /// Takes a place for the poller of a pin before the pin is written, and gives it back if the pin
+    /// is not.
+    private func want(
+        _ id: EntryID,
+        _ scope: ScopeKey,
+        _ attempt: PinAttempt?,
+        _ asked: AskedPin,
+        refresh: Duration?
+    ) async throws(Problem) -> PinOutcome {
+        guard let refresh else { return try await want(id, scope, attempt, asked, interval: nil) }
+        guard let attempt else { throw .notRefreshable(id) }
+        try refresh.checkRefresh(at: attempt.origin)
+        let (name, refreshes) = (attempt.name, context.refreshes)
+        let before = refreshes.pinInterval(of: id, scope)
+        func setPin(_ interval: Duration?) -> Bool {
+            refreshes.setPin(id, scope, at: name, every: interval, since: nil, context)
+        }
+        guard setPin(refresh) else { throw .tooManyPolledRows }
+        var isWritten = false
+        defer { if !isWritten { _ = setPin(before) } }
+        let outcome = try await want(id, scope, attempt, asked, interval: refresh)
+        isWritten = outcome != .miss
+        if case .held = outcome, let entry = try await pin(of: id, scope).entry {
+            refreshes.noteAnswer(of: id, scope, at: entry.storedAt, context)
+        }
+        return outcome
+    }
+
     /// Writes the pin, and asks its origin if the pin waits for an answer.
     ///
     /// ``PinFetchRunner`` skips the pin from before it is written until it has handled the outcome of
@@ -75,7 +105,8 @@ package struct Pins: EnginePart {
         _ id: EntryID,
         _ scope: ScopeKey,
         _ attempt: PinAttempt?,
-        _ asked: AskedPin
+        _ asked: AskedPin,
+        interval: Duration?
     ) async throws(Problem) -> PinOutcome {
         keeper.beginAsking(scope, id)
         var isAsked = false
@@ -85,6 +116,7 @@ package struct Pins: EnginePart {
                 scope,
                 id,
                 origin: attempt?.origin.name,
+                refresh: interval,
                 adoptsShared: context.sharedScope(of: id, for: scope) != nil,
                 now: clock.now()
             )
@@ -123,7 +155,7 @@ package struct Pins: EnginePart {
             let pin = try await pin(of: attempt.id, attempt.scope)
             switch pin.state {
             case .held, .gone:
-                return .held(PinItem(pin), isNew: isNew)
+                return .held(item(pin), isNew: isNew)
             case .tooLarge where outcome != nil, .failed where outcome != nil:
                 throw pin.trouble.map { Problem($0).ofPin }
                     ?? Problem(.internal, "the pin of '\(attempt.id)' does not say why")
@@ -131,18 +163,20 @@ package struct Pins: EnginePart {
             case .waiting, .tooLarge, .failed:
                 // The client's own attempt goes on, or it waits for the origin.
                 guard case .notReached = outcome, time == nil else { return nil }
-                return asked.waiting(pin)
+                return asked.waiting(item(pin))
             }
         }
         switch end {
         case .came(let answer): return answer
-        case .ended: return asked.waiting(try await pin(of: attempt.id, attempt.scope))
+        case .ended: return asked.waiting(item(try await pin(of: attempt.id, attempt.scope)))
         }
     }
 
     /// Gives an entry back to the cache; false when it was not pinned.
     package func unpin(_ id: EntryID, _ scope: ScopeKey) async throws(Problem) -> Bool {
-        try await storing(await store.pins.unpin(scope, id, now: clock.now()))
+        let wasPinned = try await storing(await store.pins.unpin(scope, id, now: clock.now()))
+        context.refreshes.unpinned(id, scope, context)
+        return wasPinned
     }
 
     package func list(
@@ -154,7 +188,13 @@ package struct Pins: EnginePart {
             await store.pins.page(of: scope, after: query.cursor, limit: limit)
         )
         let next = pins.count == limit ? pins.last?.id.text : nil
-        return Page(items: pins.map { PinItem($0) }, next: next)
+        return Page(items: pins.map { item($0) }, next: next)
+    }
+
+    private func item(_ pin: Pin) -> PinItem {
+        var item = PinItem(pin)
+        item.refreshing = context.refreshes.report(of: pin.id, pin.scope, context)
+        return item
     }
 
     private func pin(of id: EntryID, _ scope: ScopeKey) async throws(Problem) -> Pin {
@@ -169,8 +209,8 @@ private final class AskedPin: Sendable {
     let outcome = Mutex<PinAttempt.Outcome?>(nil)
 
     /// The answer about a pin that goes on waiting, with the problem of the attempt.
-    func waiting(_ pin: Pin) -> Pins.Answer {
-        var item = PinItem(pin)
+    func waiting(_ pin: PinItem) -> Pins.Answer {
+        var item = pin
         if case .notReached(let problem?) = outcome.withLock({ $0 }) {
             (item.problem, item.reason) = (problem.type, problem.detail)
         }
@@ -218,6 +258,13 @@ extension Problem {
             "nothing is cached under '\(id)', and it is no URL of an origin",
             hint: "Put it with PUT /v1/entries/ID?pin=true, or pin the URL of a known origin."
         )
+    }
+
+    fileprivate static func notRefreshable(_ id: EntryID) -> Problem {
+        if id.text.hasScheme, let url = try? WebURL(id.text) {
+            return Problem(unknownOriginOf: url)
+        }
+        return Problem(.badRequest, "refresh: '\(id)' is no URL of an origin, which could be asked")
     }
 
     /// The problem where the pin is still there.

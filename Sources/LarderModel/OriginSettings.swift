@@ -57,6 +57,8 @@ package struct FetchSettings: Equatable, Sendable {
     package var vary: [String] = []
     /// A 2xx whose body matches one of these is a refusal, which replaces no answer.
     package var refusedIf: [RefusalRule] = []
+    /// The shortest interval at which clients may have a row refreshed.
+    package var minRefresh = Duration.seconds(5)
 
     package init() {}
 

@@ -10,6 +10,8 @@ struct CachedAnswers {
         let now: Timestamp
         /// See ``NewEntry/start``.
         var start: Revision?
+        /// See ``NewEntry/isUse``.
+        var isUse = true
         var revision: Revision?
         var changes: [EntityChange] = []
         /// Rows that the step has written, which do not make room for each other.
@@ -31,6 +33,7 @@ struct CachedAnswers {
     ) throws(StoreError) -> AnswerReceipt {
         var step = Step(answer.entities, saved, now)
         step.start = answer.entry.start ?? answer.entities.fetch
+        step.isUse = answer.entry.isUse
         let merged = try merge(answer.entities, &step)
         let form = answer.entities.form(merged)
         let entry: PutReceipt
@@ -183,8 +186,15 @@ struct CachedAnswers {
         }
         let size =
             entry.rowSize(in: step.scope, isChunked: false) + AnswerTables.size(of: references)
-        let (body, scope) = (NewBody.inline(row.bytes), step.scope)
-        try cache.rows.write(entry, at: found.key, over: found.row, in: scope, body, size: size)
+        try cache.rows.write(
+            entry,
+            at: found.key,
+            over: found.row,
+            in: step.scope,
+            .inline(row.bytes),
+            size: size,
+            isUse: step.isUse
+        )
         step.add(found.key, size: size)
         guard isTold, let change else { return }
         let (id, cause) = (found.id, step.cause)
@@ -254,7 +264,8 @@ struct CachedAnswers {
             in: step.scope,
             .inline(template),
             form: (skeleton.number, form.checksum),
-            size: size
+            size: size,
+            isUse: step.isUse
         )
         try replaceReferences(of: key, form.references, form.origin, step.scope)
         step.add(key, size: size)

@@ -13,6 +13,7 @@ struct CachedRows {
         let body: Int64?
         let size: Int64
         let owner: Int64
+        let lastUsed: Int64
         /// Whether its entry is complete; see ``Entry/isComplete``.
         let isComplete: Bool
         let etag: String?
@@ -30,6 +31,7 @@ struct CachedRows {
             digest = row.digest(EntryColumn.digestHigh, .digestLow)
             body = row.integerOrNil(EntryColumn.body)
             owner = row.integer(RecencyColumn.owner)
+            lastUsed = row.integer(RecencyColumn.lastUsed)
             isComplete = row.isOfCompleteEntry
             etag = row.text(EntryColumn.etag)
             lastModified = row.text(EntryColumn.lastModified)
@@ -96,7 +98,8 @@ struct CachedRows {
         if let old {
             try cache.answers.letGo(of: key, old.kind, body: old.body, skeleton: old.skeleton)
         }
-        try write(entry, at: key, over: old, in: new.scope, new.body, size: size)
+        let (scope, body, isUse) = (new.scope, new.body, new.isUse)
+        try write(entry, at: key, over: old, in: scope, body, size: size, isUse: isUse)
         // The upload has counted its chunks already.
         cache.state.totals.bytes -= uploaded ?? 0
         if new.hidesShared || given != nil {
@@ -109,7 +112,8 @@ struct CachedRows {
 
     /// Writes a row in place of `old`, counts it, and notes the change for its watchers.
     ///
-    /// `form` is the skeleton of a normalized answer and the checksum of its template.
+    /// `form` is the skeleton of a normalized answer and the checksum of its template. For `isUse`
+    /// see ``NewEntry/isUse``.
     func write(
         _ entry: Entry,
         at key: RowKey,
@@ -117,7 +121,8 @@ struct CachedRows {
         in scope: ScopeKey,
         _ body: NewBody,
         form: (skeleton: Int64, checksum: Int64)? = nil,
-        size: Int64
+        size: Int64,
+        isUse: Bool = true
     ) throws(StoreError) {
         let row = cache.statements[.putEntry]
         row.bind(EntryColumn.key, key.number)
@@ -129,7 +134,8 @@ struct CachedRows {
         try row.run()
         let recency = cache.statements[.putRecency]
         recency.bind(EntryColumn.key, key.number)
-        recency.bind(RecencyColumn.lastUsed, cache.shared.clock.tick())
+        let lastUsed = isUse ? nil : old?.lastUsed
+        recency.bind(RecencyColumn.lastUsed, lastUsed ?? cache.shared.clock.tick())
         recency.bind(RecencyColumn.size, size)
         recency.bind(RecencyColumn.storedAt, entry.storedAt.milliseconds)
         let expiry = entry.kind == .blob ? entry.freshUntil : nil
@@ -147,7 +153,11 @@ struct CachedRows {
     }
 
     /// Confirms a row's bytes without a new body, as a 304 does, if it still has `validators`.
-    func refresh(_ confirmed: Entry, in scope: ScopeKey) throws(StoreError) -> RefreshOutcome {
+    func refresh(
+        _ confirmed: Entry,
+        in scope: ScopeKey,
+        isUse: Bool
+    ) throws(StoreError) -> RefreshOutcome {
         guard let found = try find(scope, confirmed.id), found.kind == .fetched,
             found.etag == confirmed.etag, found.lastModified == confirmed.lastModified,
             found.digest == confirmed.body.digest
@@ -162,7 +172,8 @@ struct CachedRows {
         let size =
             found.skeleton == nil
             ? entry.rowSize(in: scope, isChunked: found.body != nil) : found.size
-        let (stored, used) = (entry.storedAt.milliseconds, cache.shared.clock.tick())
+        let stored = entry.storedAt.milliseconds
+        let used = isUse ? cache.shared.clock.tick() : found.lastUsed
         let recency = cache.statements[.refreshRecency]
         recency.bind((":key", found.key.number), (":size", size))
         try recency.run((":stored_at", stored), (":last_used", used))

@@ -131,7 +131,7 @@ struct SavedEntry: Sendable {
 }
 
 enum DurableStatement: Int, PreparedStatement {
-    case begin, commit, find, get, insert, setEntry, refresh, setState, setPinned,
+    case begin, commit, find, get, insert, setEntry, refresh, setState, setPinned, setRefresh,
         clearEntry, delete, keepers, keep, setKept, raise, variants, heldVariants
 
     var sql: String {
@@ -168,8 +168,13 @@ enum DurableStatement: Int, PreparedStatement {
         case .setPinned:
             """
             UPDATE claim SET pinned_at = :pinned_at, state = :state, problem = NULL, reason = NULL,
-                gone_status = NULL, wanted = 0
+                gone_status = NULL, wanted = 0, refresh = NULL
             WHERE claim = :key
+            """
+        case .setRefresh:
+            """
+            UPDATE claim SET refresh = :refresh
+            WHERE scope = :scope AND id = :id AND pinned_at IS NOT NULL
             """
         case .clearEntry:
             """

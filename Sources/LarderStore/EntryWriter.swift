@@ -206,6 +206,7 @@ struct EntryWriter: WriterPart {
         _ confirmed: Entry,
         in scope: ScopeKey,
         fence: AnswerFence?,
+        isUse: Bool,
         now: Timestamp
     ) throws(StoreError) -> RefreshOutcome {
         let name = TargetName(scope, confirmed.id)
@@ -214,7 +215,7 @@ struct EntryWriter: WriterPart {
         guard fence?.covers(scope, name.id) != true else { return .gone }
         guard shared.residency.covers(scope, name.id),
             let outcome = try state.rows.refresh(confirmed, in: scope)
-        else { return try cache.rows.refresh(confirmed, in: scope) }
+        else { return try cache.rows.refresh(confirmed, in: scope, isUse: isUse) }
         if case .refreshed = outcome {
             try sharing.answered(name, try sharing.viewers(of: name), at: nil, now: now)
         }

@@ -18,6 +18,8 @@ package struct NewEntry: Sendable {
     /// Whether members of base are in it, as a write has touched them since its request: no wait
     /// for an answer ends with it.
     var isMix = false
+    /// Whether the row was used: a poll, which no client waits for, leaves it as old as it was.
+    package var isUse = true
 
     package init(scope: ScopeKey, entry: Entry, body: NewBody) {
         self.scope = scope

@@ -13,6 +13,8 @@ package struct Pin: Equatable, Sendable {
     package let isWanted: Bool
     package let number: Int64
     let keepsShared: Bool
+    /// The interval at which its origin is asked again; nil if it is not.
+    package let refresh: Duration?
 
     init?(_ row: SQLiteStatement) {
         guard let id = row.entryID(EntryColumn.id), let scope = row.scope(EntryColumn.scope) else {
@@ -32,6 +34,9 @@ package struct Pin: Equatable, Sendable {
         }
         isWanted = row.isTrue(DurableColumn.wanted)
         keepsShared = row.isTrue(DurableColumn.shared)
+        refresh = row.integerOrNil(DurableColumn.refresh).map {
+            min(max(.milliseconds($0), Limits.minRefreshTimes.lowerBound), Limits.refreshTimeMax)
+        }
     }
 
     static func entry(_ statement: SQLiteStatement) -> Entry? {
@@ -43,7 +48,7 @@ package struct Pin: Equatable, Sendable {
 
     static let columns = DurableColumn.row(
         EntryColumn.listed,
-        [.size, .pinnedAt, .state, .problem, .reason, .wanted, .shared]
+        [.size, .pinnedAt, .state, .problem, .reason, .wanted, .shared, .refresh]
     )
 }
 
@@ -91,6 +96,15 @@ struct PinRows {
         )
         state.budget.recount(row) { $0.pin = pin }
         row.pin = pin
+    }
+
+    /// Sets the interval at which the origin of a pin is asked again.
+    func setRefresh(_ name: TargetName, _ interval: Duration) throws(StoreError) {
+        try state.statements[.setRefresh].run(
+            (":scope", name.scope.text),
+            (":id", name.id.text),
+            (":refresh", Int64(interval / .milliseconds(1)))
+        )
     }
 
     /// Says of a pin why it is not held.
@@ -205,11 +219,12 @@ package struct PinStore: Sendable {
     /// from.
     ///
     /// The outcome is synced when the call returns. With `adoptsShared`, a shared row counts as
-    /// cached if the scope itself has none.
+    /// cached if the scope itself has none. Without `refresh` a pin keeps its interval.
     package func pin(
         _ scope: ScopeKey,
         _ id: EntryID,
         origin: OriginName?,
+        refresh: Duration? = nil,
         adoptsShared: Bool = false,
         now: Timestamp
     ) async throws(StoreError) -> PinOutcome {
@@ -220,7 +235,16 @@ package struct PinStore: Sendable {
             writer throws(StoreError) in
             let name = TargetName(scope, id)
             let adopts = adoptsShared
-            return try writer.pinning.pin(name, origin: origin, adoptsShared: adopts, now: now)
+            let result = try writer.pinning.pin(
+                name,
+                origin: origin,
+                adoptsShared: adopts,
+                now: now
+            )
+            if case .done = result, let refresh {
+                try writer.state.pins.setRefresh(name, refresh)
+            }
+            return result
         }
     }
 
@@ -309,6 +333,12 @@ package struct PinStore: Sendable {
     package func wanted(after number: Int64) async throws(StoreError) -> [Pin] {
         try await store.read { reader throws(StoreError) in
             try reader.stateReader().pins(where: "wanted = 1", after: number)
+        }
+    }
+
+    package func refreshed(after number: Int64) async throws(StoreError) -> [Pin] {
+        try await store.read { reader throws(StoreError) in
+            try reader.stateReader().pins(where: "refresh IS NOT NULL", after: number)
         }
     }
 

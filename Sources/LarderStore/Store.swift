@@ -108,12 +108,14 @@ package final class Store: Sendable {
     package func refresh(
         _ confirmed: Entry,
         in scope: ScopeKey,
-        fence: AnswerFence? = nil
+        fence: AnswerFence? = nil,
+        isUse: Bool = true
     ) async throws(StoreError) -> RefreshOutcome {
         let now = now()
         return try await commits.submit(isRepeatable: true, cache: .optional) {
             writer throws(StoreError) in
-            try writer.entries.refresh(confirmed, in: scope, fence: fence, now: now)
+            let entries = writer.entries
+            return try entries.refresh(confirmed, in: scope, fence: fence, isUse: isUse, now: now)
         }
     }
 

@@ -16,9 +16,11 @@ struct Pin: AsyncParsableCommand {
             of the first that failed.
 
             With --list the columns are state (held, waiting, too_large, gone or failed), bytes, \
-            time of storing, id and reason, with tabs between them in a pipe.
+            time of storing, id, reason, and of a pin with --refresh the interval, the time of the \
+            next request and what pauses it (offline, captive, set_offline, retry_after or \
+            credential), with tabs between them in a pipe.
 
-            Example: cachectl pin https://api.example.com/articles/42
+            Example: cachectl pin --refresh 1h https://api.example.com/articles/42
             """
     )
 
@@ -42,12 +44,24 @@ struct Pin: AsyncParsableCommand {
     )
     var wait = Duration.seconds(30)
 
+    @Option(
+        help: ArgumentHelp(
+            "How often the daemon asks the origin again, also without a client, such as 1h.",
+            valueName: "duration"
+        ),
+        transform: durationArgument
+    )
+    var refresh: Duration?
+
     @Flag(help: "List what is pinned.")
     var list = false
 
     func validate() throws {
         guard ids.isEmpty == list else {
             throw ValidationError("Give an id, or --list.")
+        }
+        guard refresh == nil || !list else {
+            throw ValidationError("--refresh is for pinning; it changes the interval of a pin too.")
         }
         guard wait <= Limits.fetchTimeMax else {
             throw ValidationError("--wait is at most \(Limits.fetchTimeMax.unitText).")
@@ -86,7 +100,7 @@ struct Pin: AsyncParsableCommand {
     ) async throws {
         let waiting = try await console.waiting(for: "waiting for \(name) to be held") {
             do throws(LarderError) {
-                return try await client.pin(name, waitingFor: wait)
+                return try await client.pin(name, waitingFor: wait, refresh: refresh)
             } catch {
                 throw CommandFailure(pinningFailedWith: error, of: name)
             }
@@ -114,6 +128,9 @@ struct Pin: AsyncParsableCommand {
                 [
                     pin.state.rawValue, pin.bodyBytes.map { String($0) } ?? "-",
                     pin.storedAt?.text ?? "-", pin.id, pin.reason ?? "-",
+                    pin.refreshing.refresh?.unitText ?? "-",
+                    pin.refreshing.nextRefreshAt?.text ?? "-",
+                    pin.refreshing.refreshPausedBy?.rawValue ?? "-",
                 ]
             },
             columns: [
@@ -125,6 +142,15 @@ struct Pin: AsyncParsableCommand {
                     pin.storedAt.map {
                         HumanFormat.span(now.since(Timestamp(milliseconds: $0.milliseconds)))
                     } ?? "-"
+                },
+                Column("REFRESH") { $0.refreshing.refresh?.unitText ?? "-" },
+                Column("NEXT") { pin in
+                    pin.refreshing.refreshPausedBy?.rawValue
+                        ?? pin.refreshing.nextRefreshAt.map { next in
+                            HumanFormat.span(
+                                Timestamp(milliseconds: next.milliseconds).since(now)
+                            )
+                        } ?? "-"
                 },
                 Column("ID") { $0.id },
                 Column("REASON") { $0.reason ?? "" },

@@ -255,6 +255,8 @@ struct DurableAnswerTests {
                 ALTER TABLE change ADD COLUMN inapplicable TEXT;
                 DROP INDEX claim_keeper;
                 ALTER TABLE claim DROP COLUMN payer; ALTER TABLE claim DROP COLUMN request;
+                DROP INDEX claim_refresh;
+                ALTER TABLE claim DROP COLUMN refresh;
                 DROP INDEX modifier_joined;
                 ALTER TABLE modifier DROP COLUMN joined_into;
                 ALTER TABLE modifier DROP COLUMN joined_method;

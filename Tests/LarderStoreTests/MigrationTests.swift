@@ -227,6 +227,7 @@ struct MigrationTests {
             DROP INDEX claim_released;
             DROP INDEX claim_keeper;
             ALTER TABLE claim DROP COLUMN payer; ALTER TABLE claim DROP COLUMN request;
+            DROP INDEX claim_refresh; ALTER TABLE claim DROP COLUMN refresh;
             DROP INDEX modifier_joined; ALTER TABLE history DROP COLUMN joined_into;
             ALTER TABLE modifier DROP COLUMN joined_into; ALTER TABLE modifier DROP COLUMN joined_body;
             ALTER TABLE modifier DROP COLUMN joined_method; ALTER TABLE modifier DROP COLUMN if_match;

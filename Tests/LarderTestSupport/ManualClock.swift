@@ -4,7 +4,8 @@ import Synchronization
 
 /// A clock whose time moves only by ``advance(by:)``, and that tells when somebody sleeps on it.
 ///
-/// Its two clocks go together: the wall clock began at `start`, the monotonic one at zero.
+/// Its two clocks go together, except in ``suspend(for:)``: the wall clock began at `start`, the
+/// monotonic one at zero.
 package final class ManualClock: EngineClock {
     private typealias Waiter = CheckedContinuation<Result<Void, CancellationError>, Never>
 
@@ -15,6 +16,7 @@ package final class ManualClock: EngineClock {
 
     private struct State {
         var elapsed = Duration.zero
+        var slept = Duration.zero
         var sleepers: [Int: Sleeper] = [:]
         var cancelled: Set<Int> = []
         var nextSleeperID = 0
@@ -29,7 +31,9 @@ package final class ManualClock: EngineClock {
 
     package init() {}
 
-    package func now() -> Timestamp { Self.start.advanced(by: monotonic()) }
+    package func now() -> Timestamp {
+        Self.start.advanced(by: state.withLock { $0.elapsed + $0.slept })
+    }
 
     package func monotonic() -> Duration { state.withLock { $0.elapsed } }
 
@@ -57,6 +61,11 @@ package final class ManualClock: EngineClock {
             return due.map(\.value.waiter)
         }
         for waiter in woken { waiter.resume(returning: .success(())) }
+    }
+
+    /// Lets the device sleep: only the wall clock goes on, and no sleeper wakes.
+    package func suspend(for duration: Duration) {
+        state.withLock { $0.slept += duration }
     }
 
     /// Returns once somebody has gone to sleep until exactly `due` since the start, `count` times.

@@ -59,6 +59,8 @@ export interface FetchOptions extends SignalOptions {
 export interface FollowOptions extends FetchOptions {
   /** Time between two signs of life; after three without one the client connects again. */
   heartbeat?: Duration;
+  /** Interval at which the daemon asks the origin again. */
+  refresh?: Duration;
 }
 
 export interface WatchOptions extends SignalOptions {
@@ -277,8 +279,14 @@ export class Larder {
       sort?: "id" | "size" | "age" | "used";
     },
   ): Stream<EntryItem>;
-  /** Pins an entry, which is then never evicted. Undefined: it was pinned before. */
-  pin(id: string, options?: SignalOptions & { wait?: Duration }): Promise<PinItem | undefined>;
+  /**
+   * Pins an entry, which is then never evicted. Undefined: it was pinned before. With `refresh` the
+   * daemon asks the origin again at that interval, also without a client.
+   */
+  pin(
+    id: string,
+    options?: SignalOptions & { wait?: Duration; refresh?: Duration },
+  ): Promise<PinItem | undefined>;
   unpin(id: string, options?: SignalOptions): Promise<void>;
   pins(options?: SignalOptions): Stream<PinItem>;
 

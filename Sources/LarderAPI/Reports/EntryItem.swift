@@ -151,6 +151,8 @@ public struct PinItem: Codable, Equatable, Sendable {
     public var problem: String?
     /// The problem in one sentence.
     public var reason: String?
+    /// When the daemon asks the origin again.
+    @Flattened public var refreshing = RefreshReport()
 
     /// A pin that has no bytes and no problem.
     public init(id: String, state: PinState, origin: String?, pinnedAt: Timestamp) {
@@ -158,6 +160,43 @@ public struct PinItem: Codable, Equatable, Sendable {
         self.state = state
         self.origin = origin
         self.pinnedAt = pinnedAt
+    }
+}
+
+/// When the daemon asks the origin again for an entry.
+public struct RefreshReport: Codable, Equatable, Sendable {
+    /// The shortest interval that a follower of this user or the pin asks for; null without one.
+    public var refresh: Duration?
+    /// Time of the next request; null while there is none.
+    public var nextRefreshAt: Timestamp?
+    /// Reason why no request leaves now; null if one may.
+    public var refreshPausedBy: RefreshPause?
+
+    package init() {}
+}
+
+/// Reason why no request for a refresh leaves.
+public struct RefreshPause: WireEnum {
+    /// The origin is offline.
+    public static let offline = RefreshPause(rawValue: "offline")
+    /// A captive portal answers in place of the origin.
+    public static let captive = RefreshPause(rawValue: "captive")
+    /// An operator has set the origin offline.
+    public static let setOffline = RefreshPause(rawValue: "set_offline")
+    /// The origin has asked the account to wait.
+    public static let retryAfter = RefreshPause(rawValue: "retry_after")
+    /// The origin refused the account's credential, or a request without one.
+    public static let credential = RefreshPause(rawValue: "credential")
+    /// Every value that this version knows.
+    public static let known: [RefreshPause] = [
+        .offline, .captive, .setOffline, .retryAfter, .credential,
+    ]
+    /// The value as it travels.
+    public let rawValue: String
+
+    /// A value, known or not.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
     }
 }
 

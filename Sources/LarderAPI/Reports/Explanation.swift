@@ -12,6 +12,8 @@ public struct EntryExplanation: Codable, Equatable, Sendable {
     public var digest: String
     /// Why the entry is not evicted now, one word for each reason.
     public var protectedBy: [String]
+    /// When the daemon asks the origin again.
+    @Flattened public var refreshing = RefreshReport()
     /// How the entry is stored.
     public var form: StoredForm
     /// Why an entry of an origin with rules is stored whole.

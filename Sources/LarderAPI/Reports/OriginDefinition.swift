@@ -84,6 +84,10 @@ public struct OriginFetch: Codable, Equatable, Sendable {
     public var vary: [String]?
     /// Rules by which a 2xx with a JSON body is a refusal, which replaces no answer; at most 16.
     public var refusedIf: [OriginRefusalRule]?
+    /// Shortest interval of `refresh`.
+    ///
+    /// - Range: 1s...30d
+    public var minRefresh: Duration?
 
     /// Every default.
     public init() {}
@@ -335,6 +339,7 @@ extension OriginFetch {
         postReads = settings.postReads
         vary = settings.vary
         refusedIf = settings.refusedIf.map { .init(pointer: $0.pointer, equals: $0.equals) }
+        minRefresh = settings.minRefresh
     }
 }
 

@@ -215,6 +215,10 @@ public struct PinQuery: Codable, Equatable, Sendable {
     ///
     /// - Range: 0ms...1h
     @OmittedWhenNil public var wait: Duration?
+    /// Interval at which the daemon asks the origin again; without it, a pin keeps what it has.
+    ///
+    /// The origin's `min_refresh` is the shortest one, 5s by default, and 30d the longest.
+    @OmittedWhenNil public var refresh: Duration?
     /// Name of the account; without it, the default one.
     @OmittedWhenNil public var account: String?
 

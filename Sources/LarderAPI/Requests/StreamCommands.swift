@@ -43,6 +43,10 @@ public struct FetchOptions: Codable, Equatable, Sendable {
     /// - Range: 1s...1h
     /// - Default: 15s
     @OmittedWhenNil public var heartbeat: Duration?
+    /// Interval at which the daemon asks the origin again; only with `follow`.
+    ///
+    /// The origin's `min_refresh` is the shortest one, 5s by default, and 30d the longest.
+    @OmittedWhenNil public var refresh: Duration?
     /// Header fields of the request to the origin; in a body only.
     ///
     /// They are at most 64 with 16,384 bytes.

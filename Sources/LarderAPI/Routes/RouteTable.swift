@@ -114,7 +114,7 @@ extension Route {
             problems: fetchProblems + [.preconditionFailed, .rangeNotSatisfiable],
             """
             Fetches a URL and returns one body, `network-first` without another policy. Another status \
-            of the origin comes with its body. `follow` and `heartbeat` are of no use here.
+            of the origin comes with its body. `follow`, `heartbeat` and `refresh` are of no use here.
             """
         ),
         Route(

@@ -22,8 +22,14 @@ struct PinRoutes {
         let scope = try exchange.scope(of: query.account)
         let wait = try query.wait?.checked("wait")
         try await refuseBody()
-        switch try await engine.pins.pin(id, scope, wait: wait, cancellation: exchange.cancellation)
-        {
+        let answer = try await engine.pins.pin(
+            id,
+            scope,
+            wait: wait,
+            refresh: query.refresh,
+            cancellation: exchange.cancellation
+        )
+        switch answer {
         case .held(let item, isNew: true):
             try await exchange.respond(with: item, status: .created)
         case .held(_, isNew: false):

@@ -117,8 +117,9 @@ export class Larder {
     return this.#pages("/v1/entries", { prefix, origin, sort }, signal);
   }
 
-  pin(id, { wait, signal } = {}) {
-    const options = { query: { wait: duration(wait) }, signal, limit: 0, fresh: true };
+  pin(id, { wait, refresh, signal } = {}) {
+    const query = { wait: duration(wait), refresh: duration(refresh) };
+    const options = { query, signal, limit: 0, fresh: true };
     return this.#core.report("PUT", pathOf("pins", id), options);
   }
 

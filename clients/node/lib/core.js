@@ -14,7 +14,9 @@ const REQUESTS_MAX = 64;
 /** Further attempts while too many connections wait at the socket: 5 s. */
 const REPEATS_MAX = 8;
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-const DURATIONS = new Set(["networkWait", "timeout", "heartbeat", "hold", "expires"]);
+const DURATIONS = new Set([
+  "networkWait", "timeout", "heartbeat", "refresh", "hold", "expires",
+]);
 const REASONS = { ENOENT: "there is no socket", ECONNREFUSED: "no process listens on it" };
 /** Why this side has ended a request. */
 const STOP = Symbol("stop");

@@ -9,7 +9,7 @@ const url = "https://api.example.com/todos";
 export async function reads(signal: AbortSignal): Promise<string[]> {
   const entry = await cache.get(url, { policy: "network-first", networkWait: "300ms", signal });
   const [[row, mark]]: Array<[any, Mark]> = entry.rows("/items");
-  for await (const view of cache.follow(url, { heartbeat: 5_000, signal })) show(view);
+  for await (const view of cache.follow(url, { heartbeat: 5_000, refresh: "30s", signal })) show(view);
   for await (const event of cache.watch({ prefix: "notes/", since: 3, initial: true })) {
     if (event.type === "put") console.log(event.id, event.rev);
     if (event.type === "reset") console.log("all comes again");

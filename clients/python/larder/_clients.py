@@ -184,10 +184,15 @@ class Operations(Core, Generic[W, I]):
 
     @operation
     def follow(
-        self, url: str, *, heartbeat: Duration = None, **options: Unpack[FetchOptions]
-    ) -> FollowStream:
-        """The views of a URL, now and after each change; it goes on over restarts of the daemon."""
-        return FollowStream(self, {"url": url, "follow": True, "heartbeat": heartbeat, **options})
+        self, url: str, *, heartbeat: Duration = None, refresh: Duration = None,
+        **options: Unpack[FetchOptions],
+    ) -> FollowStream:  # fmt: skip
+        """The views of a URL, now and after each change; it goes on over restarts of the daemon.
+
+        With `refresh` the daemon asks the origin again at that interval.
+        """
+        members = {"url": url, "follow": True, "heartbeat": heartbeat, "refresh": refresh}
+        return FollowStream(self, {**members, **options})
 
     @operation
     def watch(
@@ -292,9 +297,15 @@ class Operations(Core, Generic[W, I]):
         return await self.pages("/v1/entries", {"prefix": prefix, "origin": origin})
 
     @operation
-    async def pin(self, id: str, *, wait: Duration = None) -> PinItem | None:
-        """Pins an entry, which is then never evicted. None: it was pinned before."""
-        path, query, limit = path_of("pins", id), {"wait": duration(wait)}, seconds(wait) + 60
+    async def pin(
+        self, id: str, *, wait: Duration = None, refresh: Duration = None
+    ) -> PinItem | None:
+        """Pins an entry, which is then never evicted. None: it was pinned before.
+
+        With `refresh` the daemon asks the origin again at that interval, also without a client.
+        """
+        query = {"wait": duration(wait), "refresh": duration(refresh)}
+        path, limit = path_of("pins", id), seconds(wait) + 60
         pin: PinItem | None = await self.report("PUT", path, query, limit)
         return pin
 

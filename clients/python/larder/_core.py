@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Body = Union[None, bytes, Iterable[bytes]]
 Members = Mapping[str, Any]
-DURATIONS = ("network_wait", "timeout", "heartbeat", "hold", "expires")
+DURATIONS = ("network_wait", "timeout", "heartbeat", "refresh", "hold", "expires")
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 REPORT_TIME, CONNECT_TIME = 60.0, 10.0
 IDLE_MAX, HEAD_MAX = 16, 1 << 20

@@ -1,0 +1,411 @@
+import LarderAPI
+import LarderModel
+import LarderStore
+import LarderStrategy
+import LarderWire
+import Logging
+import Synchronization
+
+/// Asks origins again for rows that followers or pins have refreshed: the shell of a
+/// ``RefreshMachine``; guarded by a lock.
+final class RefreshRunner: Sendable {
+    typealias Row = RefreshMachine.Row
+    typealias Lane = RefreshMachine.Lane
+
+    private struct State {
+        var machine = RefreshMachine()
+        /// The fetches of followers, by their numbers: any of them asks for the row.
+        var orders: [Row: [Int: FetchOrder]] = [:]
+        var lastNumber = 0
+    }
+
+    private let state = Mutex(State())
+    private let mailbox = Mailbox<Void>()
+    /// Keeps looks from piling up.
+    private let isLooking = Flag()
+    // Relaxed: it only keeps answers from looking into the machine while no row is polled.
+    private let isUsed = Atomic<Bool>(false)
+
+    private func look() {
+        if isLooking.raise() { mailbox.post(()) }
+    }
+
+    /// Changes the machine, which then is looked at.
+    private func change<Value>(
+        _ context: EngineContext,
+        _ change: (inout State, _ now: Duration, _ randomUnit: Double) -> Value
+    ) -> Value {
+        let (now, randomUnit) = (context.clock.monotonic(), context.randomUnit())
+        let value = state.withLock { state in
+            let value = change(&state, now, randomUnit)
+            isUsed.store(!state.machine.isEmpty, ordering: .relaxed)
+            return value
+        }
+        look()
+        return value
+    }
+
+    // MARK: Followers
+
+    /// Whether one more row of a user may be polled; a row that is polled already may.
+    func hasRoom(for id: EntryID, _ scope: ScopeKey) -> Bool {
+        state.withLock { state in
+            state.machine.schedule(of: Row(scope.scope, id)) != nil
+                || state.machine.count(of: scope.scope.uid) < Limits.polledRowsPerUserMax
+        }
+    }
+
+    /// A follower's wish, until the value is dropped; nil if its user has too many polled rows.
+    func follow(
+        _ id: EntryID,
+        _ scope: ScopeKey,
+        _ order: FetchOrder,
+        at origin: OriginName,
+        every interval: Duration,
+        since answered: Timestamp?,
+        _ context: EngineContext
+    ) -> FollowedRefresh? {
+        let row = Row(scope.scope, id)
+        let age = context.age(since: answered)
+        let number = change(context) { state, now, randomUnit -> Int? in
+            guard
+                state.machine.followed(
+                    row,
+                    at: origin,
+                    every: interval,
+                    age: age,
+                    now: now,
+                    randomUnit: randomUnit
+                )
+            else { return nil }
+            state.lastNumber += 1
+            state.orders[row, default: [:]][state.lastNumber] = order
+            return state.lastNumber
+        }
+        return number.map { number in
+            FollowedRefresh { [self, context] in
+                change(context) { state, now, randomUnit in
+                    let machine = (now: now, randomUnit: randomUnit)
+                    state.orders[row]?[number] = nil
+                    if state.orders[row]?.isEmpty == true { state.orders[row] = nil }
+                    state.machine.unfollowed(
+                        row,
+                        every: interval,
+                        now: machine.now,
+                        randomUnit: machine.randomUnit
+                    )
+                }
+            }
+        }
+    }
+
+    // MARK: Pins
+
+    /// Sets or removes the interval that a pin asks for; false if its user has too many polled rows.
+    @discardableResult
+    func setPin(
+        _ id: EntryID,
+        _ scope: ScopeKey,
+        at origin: OriginName,
+        every interval: Duration?,
+        since answered: Timestamp?,
+        _ context: EngineContext
+    ) -> Bool {
+        let row = Row(scope.scope, id)
+        let age = context.age(since: answered)
+        return change(context) { state, now, randomUnit in
+            guard let interval else {
+                state.machine.unpinned(row, now: now, randomUnit: randomUnit)
+                return true
+            }
+            return state.machine.pinned(
+                row,
+                at: origin,
+                every: interval,
+                age: age,
+                now: now,
+                randomUnit: randomUnit
+            )
+        }
+    }
+
+    /// A pin that is written has bytes already, of this time.
+    func noteAnswer(of id: EntryID, _ scope: ScopeKey, at time: Timestamp, _ context: EngineContext)
+    {
+        let age = context.age(since: time)
+        change(context) { state, now, randomUnit in
+            state.machine.aged(Row(scope.scope, id), age, now: now, randomUnit: randomUnit)
+        }
+    }
+
+    func pinInterval(of id: EntryID, _ scope: ScopeKey) -> Duration? {
+        state.withLock { $0.machine.pinInterval(of: Row(scope.scope, id)) }
+    }
+
+    func unpinned(_ id: EntryID, _ scope: ScopeKey, _ context: EngineContext) {
+        guard pinInterval(of: id, scope) != nil else { return }
+        change(context) { state, now, randomUnit in
+            state.machine.unpinned(Row(scope.scope, id), now: now, randomUnit: randomUnit)
+        }
+    }
+
+    // MARK: Reports
+
+    func report(of id: EntryID, _ scope: Scope, _ context: EngineContext) -> RefreshReport {
+        var report = RefreshReport()
+        guard let found = state.withLock({ $0.machine.schedule(of: Row(scope, id)) }) else {
+            return report
+        }
+        report.refresh = found.interval
+        let lane = found.lane
+        if let pause = context.originStates.refreshPause(of: lane.origin, for: lane.scope) {
+            report.refreshPausedBy = pause.reason
+        }
+        report.nextRefreshAt = found.next.map { next in
+            let wait = max(.zero, next - context.clock.monotonic())
+            return .init(context.clock.now().advanced(by: wait))
+        }
+        return report
+    }
+
+    /// Whether no row is due and no poll is in flight; for tests.
+    func isQuiet(at now: Duration) -> Bool {
+        !isLooking.isUp && state.withLock { $0.machine.isQuiet(at: now) }
+    }
+
+    // MARK: Answers
+
+    /// A request has ended, of a client or of a poll; the interval of its row counts from here on.
+    func landed(_ flight: Flight, _ outcome: FlightOutcome, _ context: EngineContext) {
+        guard isUsed.load(ordering: .relaxed) else { return }
+        let plan = flight.plan
+        let id: EntryID?
+        switch outcome {
+        case .current(let answer): id = answer.entry.id
+        case .deleted: id = try? plan.cached?.id ?? EntryID(plan.key.url)
+        case .failed, .refused, .passed: id = nil
+        }
+        let scope = flight.isPrivate ? plan.payer.scope : plan.key.scope.scope
+        let (now, randomUnit) = (context.clock.monotonic(), context.randomUnit())
+        let isHeldUp = state.withLock { state in
+            if let id { state.machine.answered(id, in: scope, now: now, randomUnit: randomUnit) }
+            return state.machine.isHeldUp
+        }
+        if id != nil || isHeldUp { look() }
+    }
+}
+
+/// A follower's wish that its row is refreshed; dropping it ends the wish.
+final class FollowedRefresh: Sendable {
+    private let end: @Sendable () -> Void
+
+    init(_ end: @escaping @Sendable () -> Void) { self.end = end }
+
+    deinit { end() }
+}
+
+// MARK: Running
+
+extension RefreshRunner {
+    func run(_ context: EngineContext) async {
+        let seats = [context.watchers.originListeners, context.credentials.news].map { news in
+            (news, news.add { [weak self] in self?.lookAtLanes() })
+        }
+        defer { for (news, seat) in seats { news.remove(seat) } }
+        await withDiscardingTaskGroup { group in
+            let timer = DeadlineTimer()
+            group.addTask { await timer.run(context.clock) { self.look() } }
+            await restore(context)
+            var clocks = (wall: context.clock.now(), monotonic: context.clock.monotonic())
+            // Down origins are asked whether they are back while rows of them are paused.
+            var interests: [Lane: OriginInterest] = [:]
+            var timerDue: Duration?
+            look()
+            for await _ in mailbox.events {
+                isLooking.lower()
+                let polls = polls(&clocks, context)
+                for poll in polls { group.addTask { await self.run(poll, context) } }
+                let paused = Set(state.withLock { Array($0.machine.pausedLanes) })
+                for lane in interests.keys where !paused.contains(lane) { interests[lane] = nil }
+                for lane in paused where interests[lane] == nil {
+                    interests[lane] = context.originStates.waitForReturn(
+                        of: lane.origin,
+                        as: lane.scope
+                    ) { [weak self] in self?.look() }
+                }
+                let due = nextLook(paused, context)
+                guard due != timerDue else { continue }
+                timerDue = due
+                timer.set(due)
+            }
+            group.cancelAll()
+        }
+    }
+
+    private func lookAtLanes() {
+        if state.withLock({ $0.machine.isHeldUp }) { look() }
+    }
+
+    /// Has pins refreshed again that were before the daemon started.
+    private func restore(_ context: EngineContext) async {
+        do throws(StoreError) {
+            var last: Int64 = 0
+            while true {
+                let page = try await context.store.pins.refreshed(after: last)
+                guard let end = page.last else { return }
+                last = end.number
+                for pin in page {
+                    let scope = context.store.key(for: pin.scope)
+                    guard let interval = pin.refresh, let origin = pin.origin else { continue }
+                    let answered = pin.entry?.storedAt
+                    setPin(pin.id, scope, at: origin, every: interval, since: answered, context)
+                }
+            }
+        } catch {
+            context.note("pins that are refreshed were not looked up", error)
+        }
+    }
+
+    /// Tells the machine what the clocks and the origins say, and returns the polls that leave.
+    private func polls(
+        _ clocks: inout (wall: Timestamp, monotonic: Duration),
+        _ context: EngineContext
+    ) -> [RefreshMachine.Poll] {
+        let (wall, now) = (context.clock.now(), context.clock.monotonic())
+        let slept = wall.since(clocks.wall) - (now - clocks.monotonic)
+        clocks = (wall, now)
+        return state.withLock { state in
+            guard !state.machine.isEmpty else { return [] }
+            let states = context.originStates
+            func isShut(_ lane: Lane) -> Bool {
+                states.refreshPause(of: lane.origin, for: lane.scope) != nil
+            }
+            if slept >= Limits.suspendTimeMin {
+                let randomUnit = context.randomUnit()
+                state.machine.slept(for: slept, now: now, randomUnit: randomUnit)
+            }
+            for lane in Array(state.machine.pausedLanes) where !isShut(lane) {
+                state.machine.laneOpened(lane, now: now, randomUnit: context.randomUnit())
+            }
+            return state.machine.looked(now: now, isShut: isShut) { context.flights.isBusy($0) }
+        }
+    }
+
+    /// The next moment at which something may have changed without an event.
+    private func nextLook(_ paused: Set<Lane>, _ context: EngineContext) -> Duration? {
+        let now = context.clock.monotonic()
+        let due = state.withLock { state -> Duration? in
+            guard !state.machine.isEmpty else { return nil }
+            let look = now + Limits.suspendLookTime
+            return min(state.machine.nextDue ?? look, look)
+        }
+        let states = context.originStates
+        let ends = paused.compactMap { states.retryAfterEnd(of: $0.origin, for: $0.scope) }
+        return due.map { min($0, ends.min() ?? $0) }
+    }
+
+    private func run(_ poll: RefreshMachine.Poll, _ context: EngineContext) async {
+        let outcome = await outcome(of: poll.row, context)
+        change(context) { state, now, randomUnit in
+            state.machine.pollEnded(poll.number, outcome, now: now, randomUnit: randomUnit)
+        }
+    }
+
+    private func outcome(
+        of row: Row,
+        _ context: EngineContext
+    ) async -> RefreshMachine.Outcome {
+        let scope = context.store.key(for: row.scope)
+        let (order, isPinned) = state.withLock { state in
+            let first = state.orders[row]?.min { $0.key < $1.key }
+            return (first?.value, state.machine.pinInterval(of: row) != nil)
+        }
+        do throws(StoreError) {
+            if isPinned {
+                guard let pin = try await context.store.pins.pin(scope, row.id),
+                    pin.refresh != nil
+                else { return .unpinned }
+                // A pin that waits for its bytes is ``PinFetchRunner``'s to fetch.
+                guard !pin.isWanted else { return .answered }
+                guard let attempt = PinAttempt(context, scope, row.id) else { return .failed }
+                let outcome = try await attempt.poll()
+                return self.outcome(outcome, attempt.name, scope, context)
+            }
+            guard let order else { return .answered }
+            // The follower's credential may be another by now.
+            guard let origin = try? context.origin(of: order.url, in: scope) else { return .failed }
+            let request = FetchRequest(order, origin: origin)
+            let outcome = try await context.poll(request, scope)
+            return self.outcome(outcome, origin.name, scope, context)
+        } catch {
+            context.note("a row was not refreshed", error, of: row.id)
+            return .failed
+        }
+    }
+
+    private func outcome(
+        _ outcome: FlightOutcome,
+        _ origin: OriginName,
+        _ scope: ScopeKey,
+        _ context: EngineContext
+    ) -> RefreshMachine.Outcome {
+        switch outcome {
+        case .current, .deleted: return .answered
+        case .failed, .refused, .passed:
+            switch context.originStates.refreshPause(of: origin, for: scope.scope) {
+            case nil, .retryAfter?: return .failed
+            case .offline?, .captive?, .setOffline?, .credential?: return .shut
+            }
+        }
+    }
+}
+
+extension EngineContext {
+    /// Asks the origin of a row again, on condition that what is cached has changed.
+    func poll(_ request: FetchRequest, _ scope: ScopeKey) async throws(StoreError) -> FlightOutcome
+    {
+        let lookupScopes = lookupScopes(scope, request)
+        let known = try await store.read { [self] reader throws(StoreError) in
+            try request.lookUp(reader, lookupScopes, in: self, isUse: false)
+        }
+        return await flightStarter.poll(request, scope, cached: known)
+    }
+
+    /// The time since an answer; none if there is no answer.
+    fileprivate func age(since answered: Timestamp?) -> Duration {
+        answered.map { max(.zero, clock.now().since($0)) } ?? .zero
+    }
+}
+
+extension OriginStates {
+    /// Reasons for which no poll leaves.
+    enum RefreshPause {
+        case offline
+        case captive
+        case setOffline
+        case retryAfter
+        case credential
+
+        var reason: LarderAPI.RefreshPause {
+            switch self {
+            case .offline: .offline
+            case .captive: .captive
+            case .setOffline: .setOffline
+            case .retryAfter: .retryAfter
+            case .credential: .credential
+            }
+        }
+    }
+
+    /// The reason for which no poll of an account leaves to an origin now; nil if one may.
+    func refreshPause(of name: OriginName, for scope: Scope) -> RefreshPause? {
+        if isManuallyOffline(name) { return .setOffline }
+        switch context.health[name]?.state {
+        case .offline?: return .offline
+        case .captive?: return .captive
+        case .unknown?, .online?, nil: break
+        }
+        if retryAfterEnd(of: name, for: scope) != nil { return .retryAfter }
+        return context.credentials.isRefused(CredentialName(scope, at: name)) ? .credential : nil
+    }
+}
