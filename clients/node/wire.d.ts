@@ -476,6 +476,12 @@ export type PinItem = {
   problem: string | null;
   /** The problem in one sentence. */
   reason: string | null;
+  /** The shortest interval that a follower of this user or the pin asks for; null without one. */
+  refresh: string | null;
+  /** Time of the next request; null while there is none. */
+  next_refresh_at: string | null;
+  /** Reason why no request leaves now; null if one may. */
+  refresh_paused_by: RefreshPause | null;
 };
 
 /** Whether the bytes of a pin are kept. */
@@ -519,6 +525,9 @@ export type ProblemFrame = {
 };
 
 export type ProblemType = "urn:larder:bad-request" | "urn:larder:bad-id" | "urn:larder:bad-url" | "urn:larder:unknown-parameter" | "urn:larder:unknown-member" | "urn:larder:not-found" | "urn:larder:method-not-allowed" | "urn:larder:not-acceptable" | "urn:larder:body-too-large" | "urn:larder:head-too-large" | "urn:larder:unknown-origin" | "urn:larder:not-permitted" | "urn:larder:origin-id" | "urn:larder:no-such-origin" | "urn:larder:origin-exists" | "urn:larder:origin-in-file" | "urn:larder:entry-too-large" | "urn:larder:cache-full" | "urn:larder:disk-full" | "urn:larder:precondition-failed" | "urn:larder:range-not-satisfiable" | "urn:larder:lease-over" | "urn:larder:pinned" | "urn:larder:pins-full" | "urn:larder:no-request" | "urn:larder:unsupported" | "urn:larder:not-a-read" | "urn:larder:modifier-exists" | "urn:larder:no-such-modifier" | "urn:larder:already-sent" | "urn:larder:already-settled" | "urn:larder:in-use" | "urn:larder:queue-full" | "urn:larder:targeted" | "urn:larder:not-applied" | "urn:larder:miss" | "urn:larder:deleted" | "urn:larder:since-too-old" | "urn:larder:unreachable" | "urn:larder:captive" | "urn:larder:offline" | "urn:larder:timeout" | "urn:larder:origin-status" | "urn:larder:redirect-refused" | "urn:larder:address-refused" | "urn:larder:bad-answer" | "urn:larder:overloaded" | "urn:larder:shutting-down" | "urn:larder:storage" | "urn:larder:internal" | (string & {});
+
+/** Reason why no request for a refresh leaves. */
+export type RefreshPause = "offline" | "captive" | "set_offline" | "retry_after" | "credential" | (string & {});
 
 /** A thing with a temporary id has the id that its origin gave it. */
 export type RemappedFrame = {

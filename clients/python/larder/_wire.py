@@ -47,6 +47,7 @@ class ModifierReport(TypedDict):
 class PinItem(TypedDict):
     id: str; state: str; origin: Optional[str]; body_bytes: Optional[int]; pinned_at: str
     stored_at: Optional[str]; rev: Optional[int]; problem: Optional[str]; reason: Optional[str]
+    refresh: Optional[str]; next_refresh_at: Optional[str]; refresh_paused_by: Optional[str]
 
 class CredentialReport(TypedDict):
     account: str; source: Optional[str]; header: Optional[str]; set_at: Optional[str]
