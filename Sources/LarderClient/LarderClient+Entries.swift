@@ -83,7 +83,7 @@ extension LarderClient {
     ///   - bytes: The bytes.
     ///   - mediaType: Their Content-Type.
     ///   - ttl: Lifetime of the bytes; nil: until they are evicted or removed.
-    ///   - isPinned: Whether the write also pins the bytes; see ``pin(_:waitingFor:)``. If the
+    ///   - isPinned: Whether the write also pins the bytes; see ``pin(_:waitingFor:refresh:)``. If the
     ///     daemon cannot pin them, it does not store them.
     ///   - condition: Condition that the entry must meet; nil: none.
     /// - Returns: Whether the entry is new, with its tag and revision.
@@ -111,7 +111,7 @@ extension LarderClient {
     ///   - byteCount: Exact number of bytes, if it is known.
     ///   - mediaType: Their Content-Type.
     ///   - ttl: Lifetime of the bytes; nil: until they are evicted or removed.
-    ///   - isPinned: Whether the write also pins the bytes; see ``pin(_:waitingFor:)``. If the
+    ///   - isPinned: Whether the write also pins the bytes; see ``pin(_:waitingFor:refresh:)``. If the
     ///     daemon cannot pin them, it does not store them.
     ///   - condition: Condition that the entry must meet; nil: none.
     /// - Returns: Whether the entry is new, with its tag and revision.

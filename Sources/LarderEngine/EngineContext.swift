@@ -138,9 +138,7 @@ final class EngineContext: Sendable {
         note("an answer was not stored", error, of: id)
     }
 
-    func noteUnread(_ error: StoreError) {
-        note("the cache was not read", error)
-    }
+    func noteUnread(_ error: StoreError) { note("the cache was not read", error) }
 }
 
 extension EngineContext {

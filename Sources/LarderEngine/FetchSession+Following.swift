@@ -34,18 +34,8 @@ extension FetchSession {
             }
         }
         await readFollowed(reader)
-        guard let interval = request.refresh else { return }
-        refreshing = context.refreshes.follow(
-            id,
-            scope,
-            request.command,
-            at: name,
-            every: interval,
-            since: followedSince,
-            context
-        )
-        // Others have taken the last places meanwhile.
-        if refreshing == nil { await fail(.problem(.tooManyPolledRows), .end) }
+        guard following?.refresh(request) == false else { return }
+        await fail(.problem(.tooManyPolledRows), .end)
     }
 
     mutating func readFollowed(_ reader: StoreReader) async {
@@ -60,8 +50,7 @@ extension FetchSession {
                 on: reader,
                 isPartial: request.isPartial
             )
-            followedSince = row?.entry.storedAt
-            following.rowWasRead(bytes: Int64(row?.entry.body.byteCount ?? 0), in: row?.place)
+            following.rowWasRead(row?.entry, in: row?.place)
             // A settled variant is requested again, as its target is: only its follower knows the
             // headers.
             let wereSettled = hasPendingWrites
@@ -151,6 +140,9 @@ final class Following {
     private var watches: [RowWatch] = []
     /// The bytes counted as held, and the scope of the row; nil while the row is not protected.
     private var held: (bytes: Int64, place: ScopeKey)?
+    /// The time of the last answer for the row, as it was read last.
+    private var answered: Timestamp?
+    private var refreshing: FollowedRefresh?
 
     /// `tell` is called when the row has changed, and not again before ``rowIsRead()``.
     init(
@@ -193,6 +185,27 @@ final class Following {
             return context.store.release(place, id)
         }
         held = (bytes, place)
+    }
+
+    func rowWasRead(_ entry: Entry?, in place: ScopeKey?) {
+        answered = entry?.storedAt
+        rowWasRead(bytes: Int64(entry?.body.byteCount ?? 0), in: place)
+    }
+
+    /// Has the row refreshed if a request asks for it; false if its user has too many such rows, as
+    /// other followers took the last places since the fetch began.
+    func refresh(_ request: FetchRequest) -> Bool {
+        guard let interval = request.refresh else { return true }
+        refreshing = context.refreshes.follow(
+            id,
+            lookupScopes.own,
+            request.command,
+            at: request.origin.name,
+            every: interval,
+            since: answered,
+            context
+        )
+        return refreshing != nil
     }
 
     private func letGo() {

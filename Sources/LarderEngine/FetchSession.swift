@@ -27,10 +27,6 @@ struct FetchSession<Printer: FetchPrinter> {
     var passing: PassThroughBody?
     /// Follows the shown id, after the last word.
     var following: Following?
-    /// Has the followed row refreshed.
-    var refreshing: FollowedRefresh?
-    /// The time of the last answer for the followed row.
-    var followedSince: Timestamp?
     var hasPendingWrites = false
     var waiting: OriginInterest?
     /// The state of the origin that a follower was told last.
@@ -87,7 +83,7 @@ struct FetchSession<Printer: FetchPrinter> {
         }
         jobs.finish()
         await running
-        (following, waiting, refreshing) = (nil, nil, nil)
+        (following, waiting) = (nil, nil)
         context.watchers.originListeners.remove(originSeat)
     }
 

@@ -252,7 +252,7 @@ final class FlightTable: Sendable {
         var joinable: [Flight.Key: Flight] = [:]
         /// All flights in flight, by the scope of the client that started them.
         var quota = Quota<ScopeKey>(max: Limits.flightsMax, each: Limits.flightsPerScopeMax)
-        /// Those that use the connections of reads, by origins.
+        /// Flights that use the connections of reads, by origins.
         var reads = Quota<OriginName>()
     }
 
@@ -343,19 +343,6 @@ struct FlightStarter: Sendable {
                 isForNobody: startsNew,
                 startsNew: startsNew
             ) {
-                continuation.resume(returning: $0)
-            }
-        }
-    }
-
-    /// Asks the network again for a row that no client waits for, and returns what it says.
-    func poll(
-        _ request: FetchRequest,
-        _ scope: ScopeKey,
-        cached: ShownAnswer?
-    ) async -> FlightOutcome {
-        await withCheckedContinuation { continuation in
-            joinOrStart(request, scope, cached: cached, isUse: false) {
                 continuation.resume(returning: $0)
             }
         }

@@ -212,10 +212,8 @@ struct PinAttempt: Sendable {
 
     /// Asks for the entry again, as a poll; the pin says why if it cannot be kept.
     func poll() async throws(StoreError) -> FlightOutcome {
-        let outcome = try await context.poll(
-            FetchRequest(FetchOrder(url: url), origin: origin),
-            scope
-        )
+        let request = FetchRequest(FetchOrder(url: url), origin: origin)
+        let outcome = try await context.flightStarter.poll(request, scope)
         _ = try await settle(outcome)
         return outcome
     }

@@ -68,7 +68,7 @@ final class RefreshRunner: Sendable {
         _ context: EngineContext
     ) -> FollowedRefresh? {
         let row = Row(scope.scope, id)
-        let age = context.age(since: answered)
+        let age = context.clock.age(since: answered)
         let number = change(context) { state, now, randomUnit -> Int? in
             guard
                 state.machine.followed(
@@ -114,7 +114,7 @@ final class RefreshRunner: Sendable {
         _ context: EngineContext
     ) -> Bool {
         let row = Row(scope.scope, id)
-        let age = context.age(since: answered)
+        let age = context.clock.age(since: answered)
         return change(context) { state, now, randomUnit in
             guard let interval else {
                 state.machine.unpinned(row, now: now, randomUnit: randomUnit)
@@ -134,7 +134,7 @@ final class RefreshRunner: Sendable {
     /// A pin that is written has bytes already, of this time.
     func noteAnswer(of id: EntryID, _ scope: ScopeKey, at time: Timestamp, _ context: EngineContext)
     {
-        let age = context.age(since: time)
+        let age = context.clock.age(since: time)
         change(context) { state, now, randomUnit in
             state.machine.aged(Row(scope.scope, id), age, now: now, randomUnit: randomUnit)
         }
@@ -344,7 +344,7 @@ extension RefreshRunner {
             // The follower's credential may be another by now.
             guard let origin = try? context.origin(of: order.url, in: scope) else { return .failed }
             let request = FetchRequest(order, origin: origin)
-            let outcome = try await context.poll(request, scope)
+            let outcome = try await context.flightStarter.poll(request, scope)
             return self.outcome(outcome, origin.name, scope, context)
         } catch {
             context.note("a row was not refreshed", error, of: row.id)
@@ -369,20 +369,26 @@ extension RefreshRunner {
     }
 }
 
-extension EngineContext {
+extension FlightStarter {
     /// Asks the origin of a row again, on condition that what is cached has changed.
     func poll(_ request: FetchRequest, _ scope: ScopeKey) async throws(StoreError) -> FlightOutcome
     {
-        let lookupScopes = lookupScopes(scope, request)
-        let known = try await store.read { [self] reader throws(StoreError) in
-            try request.lookUp(reader, lookupScopes, in: self, isUse: false)
+        let lookupScopes = context.lookupScopes(scope, request)
+        let known = try await context.store.read { [context] reader throws(StoreError) in
+            try request.lookUp(reader, lookupScopes, in: context, isUse: false)
         }
-        return await flightStarter.poll(request, scope, cached: known)
+        return await withCheckedContinuation { continuation in
+            joinOrStart(request, scope, cached: known, isUse: false) {
+                continuation.resume(returning: $0)
+            }
+        }
     }
+}
 
+extension EngineClock {
     /// The time since an answer; none if there is no answer.
     fileprivate func age(since answered: Timestamp?) -> Duration {
-        answered.map { max(.zero, clock.now().since($0)) } ?? .zero
+        answered.map { max(.zero, now().since($0)) } ?? .zero
     }
 }
 

@@ -60,9 +60,9 @@ package struct RefreshMachine: Sendable {
     package enum State: Equatable, Sendable {
         /// Until a moment of the monotonic clock.
         case waiting(until: Duration)
-        /// Its time has come; it waits for a place.
+        /// The row's time has come, and it waits for a place.
         case ready
-        /// Its time came while its lane was shut.
+        /// The row's time came while its lane was shut.
         case paused
         case asked
     }

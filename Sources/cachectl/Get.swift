@@ -29,6 +29,10 @@ struct Get: AsyncParsableCommand {
             the origin refuses, 75 if it cannot be reached or is late, or with --fresh what there \
             is is stale.
 
+            With --follow the command stays until it is interrupted, and prints each further \
+            body, followed by a line feed; with --json every frame. With --refresh the daemon \
+            asks the origin again at that interval meanwhile.
+
             Example: cachectl get https://api.example.com/articles/42 | jq .title
             """
     )
@@ -64,6 +68,18 @@ struct Get: AsyncParsableCommand {
     )
     var timeout: Duration?
 
+    @Flag(help: "Stay, and print each further body.")
+    var follow = false
+
+    @Option(
+        help: ArgumentHelp(
+            "How often the daemon asks the origin again meanwhile, such as 30s.",
+            valueName: "duration"
+        ),
+        transform: durationArgument
+    )
+    var refresh: Duration?
+
     @Option(
         name: [.short, .customLong("output")],
         help: ArgumentHelp(
@@ -84,17 +100,21 @@ struct Get: AsyncParsableCommand {
 
     func validate() throws {
         _ = try headers()
+        guard follow || refresh == nil else { throw ValidationError("--refresh needs --follow.") }
+        guard !follow || output == nil && !fresh else {
+            throw ValidationError("--follow prints more than one body: leave out -o and --fresh.")
+        }
         switch EntryArgument(what) {
         case .url:
             guard !entity.isForced else {
                 throw ValidationError("--key and --origin are for keys; '\(what)' is a URL.")
             }
         case .id(let id):
-            guard policy == nil, timeout == nil, header.isEmpty, !partial else {
+            guard policy == nil, timeout == nil, header.isEmpty, !partial, !follow else {
                 let meant = EntryArgument(what).meantURL.map { " Did you mean \($0)?" } ?? ""
                 throw ValidationError(
-                    "--policy, --timeout, --partial and --header are for URLs; '\(id)' is an id."
-                        + meant
+                    "--policy, --timeout, --partial, --follow and --header are for URLs; "
+                        + "'\(id)' is an id." + meant
                 )
             }
         }
@@ -161,6 +181,7 @@ extension Get {
         fetchOptions.timeout = timeout
         fetchOptions.partial = partial
         fetchOptions.headers = try headers()
+        guard !follow else { return try await follow(url, of: client, fetchOptions, to: console) }
         let plan = GetPlan(
             name: url,
             waitsForNetwork: isWatched || policy == .cacheThenNetwork,
@@ -178,6 +199,37 @@ extension Get {
             } catch let failure as CommandFailure {
                 guard let path = failure.rawPath, !console.isTerminalOut else { throw failure }
                 try await copy(passedThrough: path, of: url, client, fetchOptions, to: console)
+            }
+        }
+    }
+
+    /// Prints each view, until the command is interrupted.
+    private func follow(
+        _ url: String,
+        of client: LarderClient,
+        _ fetchOptions: FetchOptions,
+        to console: Console
+    ) async throws {
+        var fetchOptions = fetchOptions
+        fetchOptions.refresh = refresh
+        guard !options.json else {
+            fetchOptions.follow = true
+            for try await line in client.frameLines(url, options: fetchOptions) {
+                try console.write(line.bytes + [UInt8(ascii: "\n")])
+            }
+            return
+        }
+        for try await update in client.follow(url, options: fetchOptions) {
+            switch update {
+            case .value(let snapshot):
+                try await console.copy(try await snapshot.bodyChunks())
+                try console.write([UInt8(ascii: "\n")])
+            case .deleted: console.note("\(url) is gone")
+            case .unchanged: break
+            case .failed(let problem): console.note(problem.detail)
+            case .origin(let origin):
+                console.note("\(origin.origin) is \(origin.state.rawValue)")
+            case .disconnected(let error): console.note(error.description)
             }
         }
     }

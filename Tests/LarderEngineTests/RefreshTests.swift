@@ -102,7 +102,7 @@ struct RefreshTests {
         try await until { try report().refresh == .seconds(30) }
         let first = asked
         try await pass(.seconds(330))
-        // One in 30 to 33 seconds.
+        // There is a poll in 30 to 33 seconds.
         #expect((10...11).contains(asked - first))
         let last = try #require(fixture.upstream.asked.all.last)
         #expect(last.headers["If-None-Match"] == "\"v1\"")
@@ -327,7 +327,12 @@ struct RefreshTests {
         for answer in [ScriptedAnswer.notModified, .json("[2]", etag: "\"v2\"")] {
             fixture.upstream.answer(url, with: answer)
             let request = FetchRequest(FetchOrder(url: url), origin: origin)
-            guard case .current = try await context.poll(request, fixture.scope) else {
+            guard
+                case .current = try await context.flightStarter.poll(
+                    request,
+                    fixture.scope
+                )
+            else {
                 Issue.record("it has an answer")
                 return
             }

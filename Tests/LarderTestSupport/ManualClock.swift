@@ -4,7 +4,7 @@ import Synchronization
 
 /// A clock whose time moves only by ``advance(by:)``, and that tells when somebody sleeps on it.
 ///
-/// Its two clocks go together, except in ``suspend(for:)``: the wall clock began at `start`, the
+/// The two clocks go together, except in ``suspend(for:)``: the wall clock began at `start`, the
 /// monotonic one at zero.
 package final class ManualClock: EngineClock {
     private typealias Waiter = CheckedContinuation<Result<Void, CancellationError>, Never>

@@ -49,10 +49,11 @@ refresh_of() {
 says() {
     [[ $(refresh_of "$1") == "$2" ]]
 }
+# In the background only: the process is curl's, so that it can be killed.
 follow() {
-    api --max-time 300 --get --data-urlencode "url=$origin/$1" --data follow=true \
-        --data refresh=1s --data heartbeat=1s --data policy=cache-first --no-buffer \
-        --output "$2" http://larder/v1/fetch
+    exec curl --silent --max-time 300 --unix-socket "$socket" --get --no-buffer \
+        --data-urlencode "url=$origin/$1" --data follow=true --data refresh=1s \
+        --data heartbeat=1s --data policy=cache-first --output "$2" http://larder/v1/fetch
 }
 has_view() {
     grep --quiet snapshot "$1"
@@ -97,6 +98,10 @@ done
 for number in {2..50}; do
     await 60 has_view "$work/follower.$number" || not_ok "follower $number has a view" snapshot none
 done
+"$bin/cachectl" --socket "$socket" get --follow --refresh 1s --policy cache-first \
+    "$origin/data/a.json" >"$work/printed" 2>"$work/err" &
+followers+=($!)
+await 60 test -s "$work/printed" || not_ok "cachectl get --follow prints the body" "a body" none
 from=$(polls /data/a.json)
 ticks 5
 expect_match "50 followers cause as many polls as one (S39)" '^[3-7]$' \
@@ -106,6 +111,7 @@ for number in {2..50}; do
     await 60 grep --quiet '"n":22' "$work/follower.$number" \
         || not_ok "follower $number sees the new answer" '{"n":22}' none
 done
+await 60 grep --quiet 22 "$work/printed" || not_ok "so does cachectl" 22 "$(cat "$work/printed")"
 kill "${followers[@]}"
 await 60 says a.json "null null" || not_ok "the last follower's end stops it" null "$(refresh_of a.json)"
 from=$(polls /data/a.json)
