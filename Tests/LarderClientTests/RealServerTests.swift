@@ -23,6 +23,27 @@ struct RealServerTests {
         }
     }
 
+    @Test("A pin with refresh says when it is asked for, and a short interval is refused (S38, S41)")
+    func refresh() async throws {
+        try await withServer { server, client in
+            let url = "\(ServerFixture.baseURL)/a"
+            server.upstream.answer(try WebURL(url), with: .json("[1]"))
+            _ = try await client.pin(url, refresh: .seconds(3_600))
+            for try await pin in client.pins() {
+                #expect(pin.refreshing.refresh == .seconds(3_600))
+                #expect(pin.refreshing.nextRefreshAt != nil)
+                #expect(pin.refreshing.refreshPausedBy == nil)
+            }
+            #expect(try await client.explain(url).refreshing.refresh == .seconds(3_600))
+            do throws(LarderError) {
+                _ = try await client.pin(url, refresh: .seconds(1))
+                Issue.record("it was taken")
+            } catch {
+                #expect("\(error)".contains("'1s' is not within 5s to 30d"), "\(error)")
+            }
+        }
+    }
+
     // MARK: A client's own changes
 
     /// Puts, removes, and writes under ids that begin with `prefix`, each id once: a watch may tell

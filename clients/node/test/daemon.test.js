@@ -310,6 +310,21 @@ describe("the client and the daemon", { skip, timeout: 300_000 }, () => {
     await refused(write.resolve("both"), TypeError);
   });
 
+  test("S38: a follower and a pin have an entry refreshed", async () => {
+    origin.set("/r", { n: 0 });
+    const stream = cache.follow(url("/r"), { refresh: 5_000 });
+    await until(async () => (await stream.next()).value.type === "snapshot", "a view");
+    await cache.pin(url("/r"), { refresh: "1h" });
+    const pins = [];
+    for await (const pin of cache.pins()) pins.push(pin);
+    assert.equal(pins.find(({ id }) => id === url("/r")).refresh, "5s");
+    origin.set("/r", { n: 1 });
+    await until(async () => (await stream.next()).value.json?.().n === 1, "the new answer");
+    await refused(cache.pin(url("/r"), { refresh: "1s" }), Invalid);
+    stream.close();
+    await cache.unpin(url("/r"));
+  });
+
   test("pins are held, listed and given back; lists have all pages", async () => {
     origin.set("/p", { n: 1 });
     const pin = await cache.pin(url("/p"), { wait: "30s" });

@@ -204,6 +204,20 @@ class StreamTests(DaemonTest):
         await_condition(lambda: isinstance(views[-1], larder.Entry) and views[-1].pending == 0)
         self.assertEqual(json.loads(self.origin.ask("GET", "/a")), {"n": 0, "liked": True})
 
+    def test_a_follower_and_a_pin_have_an_entry_refreshed_S38(self):
+        self.origin.put("/r", {"n": 0})
+        url = self.origin.url + "/r"
+        views = self.collect(self.client.follow(url, refresh="5s"))
+        await_condition(lambda: self.bodies(views) == [0])
+        self.client.pin(url, refresh=3600.0)
+        self.assertEqual(self.client.pins()[0]["refresh"], "5s")
+        self.origin.put("/r", {"n": 1})
+        await_condition(lambda: self.bodies(views) == [0, 1], what="the new answer")
+        with self.assertRaises(larder.Invalid) as caught:
+            self.client.pin(url, refresh="1s")
+        self.assertIn("within 5s to 30d", str(caught.exception))
+        self.client.unpin(url)
+
     def test_a_watch_misses_nothing_over_kill_9_and_shutdown(self):
         events = self.collect(self.client.watch(prefix="notes/", since=0))
         for n in range(30):
