@@ -10,7 +10,7 @@ import Synchronization
 /// ``RefreshMachine``; guarded by a lock.
 final class RefreshRunner: Sendable {
     typealias Row = RefreshMachine.Row
-    typealias Lane = RefreshMachine.Lane
+    typealias Account = RefreshMachine.Account
 
     private struct State {
         var machine = RefreshMachine()
@@ -159,8 +159,8 @@ final class RefreshRunner: Sendable {
             return report
         }
         report.refresh = found.interval
-        let lane = found.lane
-        if let pause = context.originStates.refreshPause(of: lane.origin, for: lane.scope) {
+        let account = found.account
+        if let pause = context.originStates.refreshPause(of: account.origin, for: account.scope) {
             report.refreshPausedBy = pause.reason
         }
         report.nextRefreshAt = found.next.map { next in
@@ -217,7 +217,7 @@ final class FollowedRefresh: Sendable {
 extension RefreshRunner {
     func run(_ context: EngineContext) async {
         let seats = [context.watchers.originListeners, context.credentials.news].map { news in
-            (news, news.add { [weak self] in self?.lookAtLanes() })
+            (news, news.add { [weak self] in self?.lookAtAccounts() })
         }
         defer { for (news, seat) in seats { news.remove(seat) } }
         await withDiscardingTaskGroup { group in
@@ -226,19 +226,21 @@ extension RefreshRunner {
             await restore(context)
             var clocks = (wall: context.clock.now(), monotonic: context.clock.monotonic())
             // Down origins are asked whether they are back while rows of them are paused.
-            var interests: [Lane: OriginInterest] = [:]
+            var interests: [Account: OriginInterest] = [:]
             var timerDue: Duration?
             look()
             for await _ in mailbox.events {
                 isLooking.lower()
                 let polls = polls(&clocks, context)
                 for poll in polls { group.addTask { await self.run(poll, context) } }
-                let paused = Set(state.withLock { Array($0.machine.pausedLanes) })
-                for lane in interests.keys where !paused.contains(lane) { interests[lane] = nil }
-                for lane in paused where interests[lane] == nil {
-                    interests[lane] = context.originStates.waitForReturn(
-                        of: lane.origin,
-                        as: lane.scope
+                let paused = Set(state.withLock { Array($0.machine.pausedAccounts) })
+                for account in interests.keys where !paused.contains(account) {
+                    interests[account] = nil
+                }
+                for account in paused where interests[account] == nil {
+                    interests[account] = context.originStates.waitForReturn(
+                        of: account.origin,
+                        as: account.scope
                     ) { [weak self] in self?.look() }
                 }
                 let due = nextLook(paused, context)
@@ -251,7 +253,7 @@ extension RefreshRunner {
         }
     }
 
-    private func lookAtLanes() {
+    private func lookAtAccounts() {
         if state.withLock({ $0.machine.isHeldUp }) { look() }
     }
 
@@ -286,22 +288,22 @@ extension RefreshRunner {
         return state.withLock { state in
             guard !state.machine.isEmpty else { return [] }
             let states = context.originStates
-            func isShut(_ lane: Lane) -> Bool {
-                states.refreshPause(of: lane.origin, for: lane.scope) != nil
+            func isShut(_ account: Account) -> Bool {
+                states.refreshPause(of: account.origin, for: account.scope) != nil
             }
             if slept >= Limits.suspendTimeMin {
                 let randomUnit = context.randomUnit()
                 state.machine.slept(for: slept, now: now, randomUnit: randomUnit)
             }
-            for lane in Array(state.machine.pausedLanes) where !isShut(lane) {
-                state.machine.laneOpened(lane, now: now, randomUnit: context.randomUnit())
+            for account in Array(state.machine.pausedAccounts) where !isShut(account) {
+                state.machine.accountOpened(account, now: now, randomUnit: context.randomUnit())
             }
             return state.machine.looked(now: now, isShut: isShut) { context.flights.isBusy($0) }
         }
     }
 
     /// The next moment at which something may have changed without an event.
-    private func nextLook(_ paused: Set<Lane>, _ context: EngineContext) -> Duration? {
+    private func nextLook(_ paused: Set<Account>, _ context: EngineContext) -> Duration? {
         let now = context.clock.monotonic()
         let due = state.withLock { state -> Duration? in
             guard !state.machine.isEmpty else { return nil }

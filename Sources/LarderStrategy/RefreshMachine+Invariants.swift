@@ -17,10 +17,10 @@ extension RefreshMachine {
             case .waiting: break
             case .ready:
                 counts.ready += 1
-                guard ready[polled.lane.origin] != nil else { return false }
+                guard ready[polled.account.origin] != nil else { return false }
             case .paused:
                 counts.paused += 1
-                guard paused[polled.lane]?.contains(row) == true else { return false }
+                guard paused[polled.account]?.contains(row) == true else { return false }
             case .asked: counts.asked += 1
             }
         }

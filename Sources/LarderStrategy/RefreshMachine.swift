@@ -6,8 +6,9 @@ package import LarderModel
 ///
 /// - A row is *polled* while a follower or its pin asks for an interval. The shortest one counts.
 /// - A *poll* is one request for a row that no client waits for.
-/// - A *lane* is one account at one origin. It is *shut* while no poll may leave: the origin is down
-///   or offline, it has asked the account to wait, or the account waits for a credential.
+/// - An *account* is an account of a user at one origin. It is *shut* while no poll may leave for
+///   it: the origin is down or offline, it has asked the account to wait, or the account waits for
+///   a credential.
 /// - The *wait* of a row counts from its last answer, whichever client caused it, or from its last
 ///   failure. It is the interval, doubled by each failure in a row.
 ///
@@ -16,9 +17,9 @@ package import LarderModel
 /// ```
 ///                looked, its time has come         looked, there is a place
 ///   waiting ──────────────────────────────► ready ─────────────────────────► asked
-///    ▲ ▲ ▲  └──────── the lane is shut ───┐   │ the lane is shut              │ │
+///    ▲ ▲ ▲  └─────── the account is shut ─┐   │ the account is shut           │ │
 ///    │ │ │                                ▼   ▼                               │ │
-///    │ │ └────────── laneOpened ───────── paused ◄────── pollEnded(.shut) ────┘ │
+///    │ │ └───────── accountOpened ─────── paused ◄────── pollEnded(.shut) ────┘ │
 ///    │ └──── answered ──── (ready, paused)                                      │
 ///    └───────────────────── pollEnded(.answered, .failed) ──────────────────────┘
 /// ```
@@ -28,11 +29,11 @@ package import LarderModel
 /// 1. A row that is polled has an interval; a user has at most ``Limits/polledRowsPerUserMax``.
 /// 2. One poll at a time is in flight for a row, ``Limits/pollsPerOriginMax`` for an origin and
 ///    ``Limits/pollsPerUserMax`` for a user.
-/// 3. No poll leaves through a lane that is shut.
+/// 3. No poll leaves through an account that is shut.
 /// 4. A wait is never shorter than the interval, and never longer than the interval or
 ///    ``Limits/refreshRetryMax``, whichever is longer, and a tenth of it.
-/// 5. A row that is late because its lane was shut, or the device slept, is asked once, within its
-///    interval and ``Limits/refreshSpreadMax``.
+/// 5. A row that is late because its account was shut, or the device slept, is asked once, within
+///    its interval and ``Limits/refreshSpreadMax``.
 /// 6. Users take turns at each origin, and origins take turns: the rows of one user do not hold up
 ///    those of another.
 package struct RefreshMachine: Sendable {
@@ -43,7 +44,7 @@ package struct RefreshMachine: Sendable {
         package init(_ scope: Scope, _ id: EntryID) { (self.scope, self.id) = (scope, id) }
     }
 
-    package struct Lane: Hashable, Sendable {
+    package struct Account: Hashable, Sendable {
         package let origin: OriginName
         package let scope: Scope
 
@@ -62,7 +63,7 @@ package struct RefreshMachine: Sendable {
         case waiting(until: Duration)
         /// The row's time has come, and it waits for a place.
         case ready
-        /// The row's time came while its lane was shut.
+        /// The row's time came while its account was shut.
         case paused
         case asked
     }
@@ -71,14 +72,14 @@ package struct RefreshMachine: Sendable {
         /// The origin has answered for the row, also that it is gone.
         case answered
         case failed
-        /// The poll failed, and its lane is shut since.
+        /// The poll failed, and its account is shut since.
         case shut
         /// The row is not pinned any more.
         case unpinned
     }
 
     struct Polled {
-        let lane: Lane
+        let account: Account
         /// How many followers ask for an interval.
         var followers: [Duration: Int] = [:]
         var pin: Duration?
@@ -106,8 +107,8 @@ package struct RefreshMachine: Sendable {
     private(set) var ready: [OriginName: Ready] = [:]
     /// Origins with rows that are ready, the longest waiting first.
     private var turns: [OriginName] = []
-    private(set) var paused: [Lane: Set<Row>] = [:]
-    private(set) var inFlight: [Int: (row: Row, lane: Lane)] = [:]
+    private(set) var paused: [Account: Set<Row>] = [:]
+    private(set) var inFlight: [Int: (row: Row, account: Account)] = [:]
     private(set) var pollsOfOrigins = Quota<OriginName>(each: Limits.pollsPerOriginMax)
     private(set) var pollsOfUsers = Quota<UInt32?>(each: Limits.pollsPerUserMax)
     private var lastNumber = 0
@@ -123,7 +124,7 @@ package struct RefreshMachine: Sendable {
     /// The moment at which the next row is ready; nil while no row waits.
     package var nextDue: Duration? { timers.first?.key }
 
-    /// Whether rows wait for a place, or for a lane to open.
+    /// Whether rows wait for a place, or for an account to open.
     package var isHeldUp: Bool { !turns.isEmpty || !paused.isEmpty }
 
     /// Whether no row is due or asked at this moment.
@@ -131,19 +132,19 @@ package struct RefreshMachine: Sendable {
         turns.isEmpty && inFlight.isEmpty && (nextDue ?? .seconds(Int64.max)) > now
     }
 
-    /// Lanes whose opening rows wait for.
-    package var pausedLanes: some Collection<Lane> { paused.keys }
+    /// Accounts whose opening rows wait for.
+    package var pausedAccounts: some Collection<Account> { paused.keys }
 
     package func count(of uid: UInt32?) -> Int { users.count(of: uid) }
 
-    /// The interval of a row, and the moment of its next poll; nil for the moment while its lane is
-    /// shut.
-    package func schedule(of row: Row) -> (interval: Duration, next: Duration?, lane: Lane)? {
+    /// The interval of a row, and the moment of its next poll; nil for the moment while its account
+    /// is shut.
+    package func schedule(of row: Row) -> (interval: Duration, next: Duration?, account: Account)? {
         guard let polled = rows[row], let interval = polled.interval else { return nil }
         switch polled.state {
-        case .waiting(let until): return (interval, until, polled.lane)
-        case .ready, .asked: return (interval, .zero, polled.lane)
-        case .paused: return (interval, nil, polled.lane)
+        case .waiting(let until): return (interval, until, polled.account)
+        case .ready, .asked: return (interval, .zero, polled.account)
+        case .paused: return (interval, nil, polled.account)
         }
     }
 
@@ -228,7 +229,7 @@ package struct RefreshMachine: Sendable {
             slotCount += 1
         }
         scopes[row.id, default: []].insert(row.scope)
-        rows[row] = Polled(lane: Lane(origin, row.scope), since: now - max(.zero, age))
+        rows[row] = Polled(account: Account(origin, row.scope), since: now - max(.zero, age))
         return true
     }
 
@@ -287,8 +288,8 @@ package struct RefreshMachine: Sendable {
     ) {
         guard let poll = inFlight.removeValue(forKey: number) else { return }
         defer { checkInvariants() }
-        pollsOfOrigins.release(poll.lane.origin)
-        pollsOfUsers.release(poll.lane.scope.uid)
+        pollsOfOrigins.release(poll.account.origin)
+        pollsOfUsers.release(poll.account.scope.uid)
         // The row may have been removed meanwhile, and polled again since.
         let isLast = !inFlight.values.contains { $0.row == poll.row }
         guard isLast, var polled = rows[poll.row], polled.state == .asked else { return }
@@ -307,11 +308,12 @@ package struct RefreshMachine: Sendable {
         }
     }
 
-    // MARK: Lanes and clocks
+    // MARK: Accounts and clocks
 
-    /// Polls may leave for a lane again: its rows are asked once each, spread over their intervals.
-    package mutating func laneOpened(_ lane: Lane, now: Duration, randomUnit: Double) {
-        guard let late = paused.removeValue(forKey: lane) else { return }
+    /// Polls may leave for an account again: its rows are asked once each, spread over their
+    /// intervals.
+    package mutating func accountOpened(_ account: Account, now: Duration, randomUnit: Double) {
+        guard let late = paused.removeValue(forKey: account) else { return }
         defer { checkInvariants() }
         spread(late.sorted { $0.id.text < $1.id.text }, now: now, randomUnit)
     }
@@ -369,20 +371,20 @@ package struct RefreshMachine: Sendable {
     }
 
     private mutating func pause(_ row: Row) {
-        guard let lane = rows[row]?.lane else { return }
+        guard let account = rows[row]?.account else { return }
         rows[row]?.state = .paused
-        paused[lane, default: []].insert(row)
+        paused[account, default: []].insert(row)
     }
 
     private mutating func becomeReady(_ row: Row) {
-        guard let lane = rows[row]?.lane else { return }
+        guard let account = rows[row]?.account else { return }
         rows[row]?.state = .ready
-        let uid = lane.scope.uid
-        if ready[lane.origin] == nil { turns.append(lane.origin) }
-        if ready[lane.origin]?.rows[uid] == nil {
-            ready[lane.origin, default: Ready()].users.append(uid)
+        let uid = account.scope.uid
+        if ready[account.origin] == nil { turns.append(account.origin) }
+        if ready[account.origin]?.rows[uid] == nil {
+            ready[account.origin, default: Ready()].users.append(uid)
         }
-        ready[lane.origin, default: Ready()].rows[uid, default: []].append(row)
+        ready[account.origin, default: Ready()].rows[uid, default: []].append(row)
     }
 
     /// Takes a row out of what holds it in its state.
@@ -392,12 +394,12 @@ package struct RefreshMachine: Sendable {
         case .waiting:
             if let slot = slots.slot(of: row) { timers.remove(slot, &positions) }
         case .ready:
-            let (origin, uid) = (polled.lane.origin, polled.lane.scope.uid)
+            let (origin, uid) = (polled.account.origin, polled.account.scope.uid)
             ready[origin]?.rows[uid]?.removeAll { $0 == row }
             forgetIdle(origin, uid)
         case .paused:
-            paused[polled.lane]?.remove(row)
-            if paused[polled.lane]?.isEmpty == true { paused[polled.lane] = nil }
+            paused[polled.account]?.remove(row)
+            if paused[polled.account]?.isEmpty == true { paused[polled.account] = nil }
         case .asked: break
         }
     }
@@ -415,19 +417,19 @@ package struct RefreshMachine: Sendable {
 
     /// Returns the polls that leave now.
     ///
-    /// `isShut` says whether a lane is shut, and `isBusy` whether clients need an origin's
+    /// `isShut` says whether an account is shut, and `isBusy` whether clients need an origin's
     /// connections.
     package mutating func looked(
         now: Duration,
-        isShut: (Lane) -> Bool,
+        isShut: (Account) -> Bool,
         isBusy: (OriginName) -> Bool
     ) -> [Poll] {
         defer { checkInvariants() }
         while let first = timers.first, first.key <= now {
             let row = slots[first.slot]
             timers.remove(first.slot, &positions)
-            guard let lane = rows[row]?.lane else { continue }
-            if isShut(lane) { pause(row) } else { becomeReady(row) }
+            guard let account = rows[row]?.account else { continue }
+            if isShut(account) { pause(row) } else { becomeReady(row) }
         }
         var polls: [Poll] = []
         var hasPlaces = true
@@ -443,12 +445,12 @@ package struct RefreshMachine: Sendable {
     }
 
     /// The next row of the next user at an origin, which then goes to the end of both lines.
-    private mutating func takeReady(_ origin: OriginName, _ isShut: (Lane) -> Bool) -> Row? {
+    private mutating func takeReady(_ origin: OriginName, _ isShut: (Account) -> Bool) -> Row? {
         for uid in ready[origin]?.users ?? []
         where pollsOfUsers.count(of: uid) < Limits.pollsPerUserMax {
             while let row = ready[origin]?.rows[uid]?.first {
                 ready[origin]?.rows[uid]?.removeFirst()
-                let isPaused = isShut(Lane(origin, row.scope))
+                let isPaused = isShut(Account(origin, row.scope))
                 if isPaused { pause(row) } else { goToTheEnd(origin, uid) }
                 forgetIdle(origin, uid)
                 if !isPaused { return row }
@@ -466,12 +468,12 @@ package struct RefreshMachine: Sendable {
 
     private mutating func ask(_ row: Row) -> Poll {
         lastNumber += 1
-        let lane = rows[row]?.lane
+        let account = rows[row]?.account
         rows[row]?.state = .asked
-        if let lane {
-            inFlight[lastNumber] = (row, lane)
-            _ = pollsOfOrigins.take(lane.origin)
-            _ = pollsOfUsers.take(lane.scope.uid)
+        if let account {
+            inFlight[lastNumber] = (row, account)
+            _ = pollsOfOrigins.take(account.origin)
+            _ = pollsOfUsers.take(account.scope.uid)
         }
         return Poll(number: lastNumber, row: row)
     }

@@ -23,7 +23,9 @@ struct RealServerTests {
         }
     }
 
-    @Test("A pin with refresh says when it is asked for, and a short interval is refused (S38, S41)")
+    @Test(
+        "A pin with refresh says when it is asked for, and a short interval is refused (S38, S41)"
+    )
     func refresh() async throws {
         try await withServer { server, client in
             let url = "\(ServerFixture.baseURL)/a"

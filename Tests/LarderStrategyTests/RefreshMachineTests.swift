@@ -7,7 +7,7 @@ import Testing
 @Suite("When origins are asked again for rows that are refreshed")
 struct RefreshMachineTests {
     private typealias Row = RefreshMachine.Row
-    private typealias Lane = RefreshMachine.Lane
+    private typealias Account = RefreshMachine.Account
 
     private let one: OriginName
     private let two: OriginName
@@ -43,7 +43,7 @@ struct RefreshMachineTests {
     private func look(
         _ machine: inout RefreshMachine,
         _ now: Duration,
-        shut: Set<Lane> = [],
+        shut: Set<Account> = [],
         busy: Set<OriginName> = []
     ) -> [RefreshMachine.Poll] {
         machine.looked(now: now, isShut: { shut.contains($0) }, isBusy: { busy.contains($0) })
@@ -131,20 +131,20 @@ struct RefreshMachineTests {
         }
     }
 
-    @Test("No poll leaves through a shut lane; then each row is asked once, in a minute (S41)")
-    func shutLane() throws {
+    @Test("No poll leaves through a shut account; then each row is asked once, in a minute (S41)")
+    func shutAccount() throws {
         var machine = RefreshMachine()
-        let lane = Lane(one, try row("0").scope)
+        let account = Account(one, try row("0").scope)
         for n in 0..<100 {
             #expect(follow(&machine, try row("\(n)"), every: .seconds(n < 50 ? 20 : 3_600)))
         }
         var now = Duration.zero
         while now < .seconds(36_000) {
-            #expect(look(&machine, now, shut: [lane]) == [])
+            #expect(look(&machine, now, shut: [account]) == [])
             now += .seconds(300)
         }
         #expect(machine.isHeldUp && machine.nextDue == nil)
-        machine.laneOpened(lane, now: now, randomUnit: 0.25)
+        machine.accountOpened(account, now: now, randomUnit: 0.25)
         var asked: [Row: Duration] = [:]
         let end = now + .seconds(60)
         while now <= end {
@@ -167,18 +167,18 @@ struct RefreshMachineTests {
         #expect(seconds.values.allSatisfy { $0.count <= 10 })
     }
 
-    @Test("A poll that fails as its lane is shut waits for it, whatever its errors were (S41)")
-    func failsWithLane() throws {
+    @Test("A poll that fails as its account is shut waits for it, whatever its errors were (S41)")
+    func failsWithAccount() throws {
         var machine = RefreshMachine()
         let row = try row("a")
-        let lane = Lane(one, row.scope)
+        let account = Account(one, row.scope)
         #expect(follow(&machine, row, every: .seconds(3_600)))
         let poll = try #require(look(&machine, .seconds(3_600)).first)
         machine.pollEnded(poll.number, .shut, now: .seconds(3_601), randomUnit: 0)
-        #expect(Array(machine.pausedLanes) == [lane])
+        #expect(Array(machine.pausedAccounts) == [account])
         #expect(machine.schedule(of: row)?.next == nil)
-        #expect(look(&machine, .seconds(10_000), shut: [lane]) == [])
-        machine.laneOpened(lane, now: .seconds(10_000), randomUnit: 0.5)
+        #expect(look(&machine, .seconds(10_000), shut: [account]) == [])
+        machine.accountOpened(account, now: .seconds(10_000), randomUnit: 0.5)
         #expect(machine.nextDue == .seconds(10_030))
     }
 
@@ -262,14 +262,14 @@ extension RefreshMachineTests {
         var random = SeededRandom(seed: seed)
         var machine = RefreshMachine()
         var now = Duration.zero
-        var (shut, followers, inFlight) = (Set<Lane>(), [(Row, Duration)](), [Int]())
+        var (shut, followers, inFlight) = (Set<Account>(), [(Row, Duration)](), [Int]())
         var asked: [Row: Duration] = [:]
         func unit() -> Double { Double(random.next() >> 11) / 9_007_199_254_740_992 }
         for _ in 0..<600 {
             now += .milliseconds(Int64(random.next() % 3_000))
             let row = try row("\(random.next() % 6)", 1_000 + UInt32(random.next() % 2))
             let origin = Int(row.id.text).map { $0 % 2 == 0 } == true ? one : two
-            let lane = Lane(origin, row.scope)
+            let account = Account(origin, row.scope)
             let interval = Duration.seconds([5, 7, 60][Int(random.next() % 3)])
             switch random.next() % 9 {
             case 0, 1:
@@ -281,10 +281,10 @@ extension RefreshMachineTests {
                     at: Int(random.next() % UInt64(followers.count))
                 )
                 machine.unfollowed(row, every: interval, now: now, randomUnit: unit())
-            case 3: shut.insert(lane)
+            case 3: shut.insert(account)
             case 4:
-                shut.remove(lane)
-                machine.laneOpened(lane, now: now, randomUnit: unit())
+                shut.remove(account)
+                machine.accountOpened(account, now: now, randomUnit: unit())
             case 5 where !inFlight.isEmpty:
                 let outcomes: [RefreshMachine.Outcome] = [.answered, .failed, .shut]
                 let number = inFlight.remove(at: Int(random.next() % UInt64(inFlight.count)))
@@ -295,15 +295,15 @@ extension RefreshMachineTests {
             default: break
             }
             for poll in look(&machine, now, shut: shut) {
-                let lane = try #require(machine.schedule(of: poll.row)).lane
-                #expect(!shut.contains(lane), "seed \(seed)")
+                let account = try #require(machine.schedule(of: poll.row)).account
+                #expect(!shut.contains(account), "seed \(seed)")
                 inFlight.append(poll.number)
                 asked[poll.row] = now
             }
         }
         // Everything that is polled goes on once nothing is in its way.
-        for lane in Array(machine.pausedLanes) {
-            machine.laneOpened(lane, now: now, randomUnit: 0.5)
+        for account in Array(machine.pausedAccounts) {
+            machine.accountOpened(account, now: now, randomUnit: 0.5)
         }
         for number in inFlight { machine.pollEnded(number, .answered, now: now, randomUnit: 0) }
         asked = [:]
