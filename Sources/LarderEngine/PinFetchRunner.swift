@@ -212,7 +212,9 @@ struct PinAttempt: Sendable {
 
     /// Asks for the entry again, as a poll; the pin says why if it cannot be kept.
     func poll() async throws(StoreError) -> FlightOutcome {
-        let request = FetchRequest(FetchOrder(url: url), origin: origin)
+        guard let request = await FetchRequest.again(id, in: scope, context) else {
+            return .failed(Problem(.miss, Self.unknownRequest))
+        }
         let outcome = try await context.flightStarter.poll(request, scope)
         _ = try await settle(outcome)
         return outcome
@@ -221,8 +223,7 @@ struct PinAttempt: Sendable {
     func run() async -> Outcome {
         do throws(StoreError) {
             guard let request = await FetchRequest.again(id, in: scope, context) else {
-                let reason = "the body of its request is not stored: fetch it once"
-                return try await refuse(Problem(.miss, reason), .failed)
+                return try await refuse(Problem(.miss, Self.unknownRequest), .failed)
             }
             return try await settle(await context.flightStarter.answer(to: request, scope))
         } catch {
@@ -230,6 +231,8 @@ struct PinAttempt: Sendable {
             return .notReached(nil)
         }
     }
+
+    private static let unknownRequest = "the body of its request is not stored: fetch it once"
 
     private func settle(_ outcome: FlightOutcome) async throws(StoreError) -> Outcome {
         switch outcome {

@@ -190,7 +190,7 @@ final class RefreshRunner: Sendable {
         let id: EntryID?
         switch outcome {
         case .current(let answer): id = answer.entry.id
-        case .deleted: id = try? plan.cached?.id ?? EntryID(plan.key.url)
+        case .deleted: id = plan.cached?.id ?? plan.key.id
         case .failed, .refused, .passed: id = nil
         }
         let scope = flight.isPrivate ? plan.payer.scope : plan.key.scope.scope
