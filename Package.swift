@@ -80,6 +80,11 @@ let package = Package(
     targets: [
         // 0: what everything stands on.
         .systemLibrary(
+            name: "CBrotli",
+            pkgConfig: "libbrotlidec",
+            providers: [.apt(["libbrotli-dev"])]
+        ),
+        .systemLibrary(
             name: "CSQLite",
             pkgConfig: "sqlite3",
             providers: [.apt(["libsqlite3-dev"])]
@@ -101,6 +106,11 @@ let package = Package(
             pkgConfig: "zlib",
             providers: [.apt(["zlib1g-dev"])]
         ),
+        .systemLibrary(
+            name: "CZstd",
+            pkgConfig: "libzstd",
+            providers: [.apt(["libzstd-dev"])]
+        ),
         layer("LarderModel"),
         // 1: pure: no I/O, no clock, no async.
         layer("LarderJSON", ["LarderModel"]),
@@ -116,8 +126,8 @@ let package = Package(
         layer(
             "LarderUpstream",
             [
-                "LarderModel", "CZlib", asyncHTTPClient, logging, nioCore, nioHTTP1, nioHTTP2,
-                nioPosix, nioSSL,
+                "LarderModel", "CBrotli", "CZlib", "CZstd", asyncHTTPClient, logging, nioCore,
+                nioHTTP1, nioHTTP2, nioPosix, nioSSL,
             ]
         ),
         // 3: carries out what strategies decide.

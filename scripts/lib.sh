@@ -11,8 +11,8 @@ build_flags=(--explicit-target-dependency-import-check error -Xswiftc -warnings-
 # What the build, the tests and the quickstart need of Debian: libraries, a server with real files
 # to be asked for, and what the scripts themselves call.
 # shellcheck disable=SC2034
-debian_packages=(libsqlite3-dev libxxhash-dev libyaml-dev zlib1g-dev pkg-config nginx-light iso-codes curl
-    jq openssl sqlite3 util-linux)
+debian_packages=(libbrotli-dev libsqlite3-dev libxxhash-dev libyaml-dev libzstd-dev zlib1g-dev pkg-config
+    nginx-light iso-codes curl jq openssl sqlite3 util-linux)
 
 # What scripts/package needs besides.
 # shellcheck disable=SC2034

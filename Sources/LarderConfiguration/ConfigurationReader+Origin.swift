@@ -269,6 +269,7 @@ extension ConfigurationReader {
                     \.minRefresh,
                     Setting.duration(in: Limits.minRefreshTimes)
                 ),
+                "compression": Self.member(\.compresses, Setting.truth),
             ]
         )
     }

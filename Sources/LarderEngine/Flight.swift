@@ -42,6 +42,9 @@ final class Flight: Sendable {
         /// share.
         let pipe: BodyPipe?
 
+        /// Whether the body may come in a content coding; a part of a coded body cannot be decoded.
+        var acceptsCodings: Bool { origin.fetch.compresses && key.headers["Range"] == nil }
+
         var cause: ChangeCause { ChangeCause(.network, text: "fetch:\(key.url)", client: client) }
     }
 
@@ -241,6 +244,13 @@ struct PassedHead: Equatable, Sendable {
     let headers: HeaderFields
     var cookies = HeaderFields()
     let byteCount: Int64?
+
+    init(_ reply: UpstreamReply) {
+        status = reply.status
+        headers = reply.headers.endToEnd
+        cookies = reply.headers.cookies
+        byteCount = reply.headers["Content-Length"].flatMap { Int64($0) }
+    }
 }
 
 /// Single flight: which requests are in flight, so that the same is asked once; guarded by a lock.

@@ -124,6 +124,7 @@ struct FlightRun: ~Copyable {
         if attempt.method != .get {
             (request.isRead, request.body) = (true, plan.key.content?.bytes)
         }
+        request.acceptsCodings = plan.acceptsCodings && !machine.wantsIdentity
         do throws(UpstreamError) {
             let reply = try await context.ask(request, for: plan.payer.scope)
             return try await arrived(reply)
@@ -144,6 +145,7 @@ struct FlightRun: ~Copyable {
             randomUnit: context.randomUnit()
         )
         switch action {
+        case .ask(let attempt): return .ask(attempt)
         case .pause(let duration): return .pause(duration)
         case .giveUp(let failure): return .finish(failed(failure))
         case .nothing: return .finish(cutShort())
@@ -463,15 +465,7 @@ struct FlightRun: ~Copyable {
 
     private mutating func pass(_ reply: UpstreamReply) async -> Step {
         guard let pipe = plan.pipe else { return .finish(cutShort()) }
-        let length = reply.headers["Content-Length"].flatMap { Int64($0) }
-        flight.handOver(
-            PassedHead(
-                status: reply.status,
-                headers: reply.headers.endToEnd,
-                cookies: reply.headers.cookies,
-                byteCount: length
-            )
-        )
+        flight.handOver(PassedHead(reply))
         do throws(UpstreamError) {
             while let piece = try await reply.body.next() {
                 // No client waits for the outcome: this one has its part of the body, or wants no

@@ -157,7 +157,8 @@ struct ModifierAttempt: Sendable {
             return End(verdict: .neverLeft)
         case .shortage:
             return End(verdict: .neverLeft)
-        case .closed, .timedOut, .brokenOff, .headTooLarge, .cancelled:
+        case .closed, .timedOut, .brokenOff, .undecodable, .expandsTooMuch, .headTooLarge,
+            .cancelled:
             return End(verdict: hasLeft ? .unclear(.lost) : .neverLeft)
         }
     }

@@ -264,7 +264,8 @@ extension UpstreamError {
     var isConnectFailure: Bool {
         switch self {
         case .unreachable, .closed(host: _, hasLeft: false): true
-        case .closed, .addressRefused, .timedOut, .brokenOff, .headTooLarge, .shortage, .cancelled:
+        case .closed, .addressRefused, .timedOut, .brokenOff, .undecodable, .expandsTooMuch,
+            .headTooLarge, .shortage, .cancelled:
             false
         }
     }

@@ -74,7 +74,7 @@ extension Problem {
         case .timeout: self.init(.timeout, "\(host) did not answer in time")
         case .brokenOff(let reason):
             self.init(.badAnswer, "\(host) broke off its answer: \(reason)")
-        case .badAnswer(let reason):
+        case .badAnswer(let reason), .undecodable(let reason):
             self.init(.badAnswer, "the answer of \(host) cannot be used: \(reason)")
         case .captive(let host):
             self.init(.captive, "'\(host)' answered like a captive portal, not like the origin")
@@ -198,6 +198,9 @@ extension FlightFailure {
         case .addressRefused(_, let address): self = .addressRefused(address)
         case .timedOut: self = .timeout
         case .brokenOff(let reason): self = .brokenOff(reason)
+        case .undecodable(let reason): self = .undecodable(reason)
+        case .expandsTooMuch:
+            self = .badAnswer("its coded body expands more than \(Limits.decodedRatioMax) times")
         case .headTooLarge:
             self = .badAnswer(
                 "its head has more than \(Limits.responseHeadBytesMax) bytes"

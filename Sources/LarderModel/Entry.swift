@@ -130,8 +130,25 @@ extension Entry {
     }
 
     /// The ETag of these bytes: the origin's own, or one made of their digest.
+    ///
+    /// An origin's ETag of coded bytes does not name the decoded ones.
     package var entityTag: String {
-        etag ?? body.digest.entityTag
+        isDecoded ? body.digest.entityTag : etag ?? body.digest.entityTag
+    }
+
+    /// Name of the daemon's own field in the head of a body that came in a content coding.
+    ///
+    /// Its value is the coding. No client sees the field, as its name begins with `Larder-`.
+    package static let codingField = "Larder-Coding"
+
+    /// Whether the origin sent the bytes in a content coding, so that its validators name others.
+    package var isDecoded: Bool { headers.fields.first?.name == Self.codingField }
+}
+
+extension HeaderFields {
+    /// Notes the coding of a body that is decoded; as the first field it is found without a search.
+    package mutating func mark(coding: String) {
+        self = HeaderFields([Field(name: Entry.codingField, value: coding)] + fields)
     }
 }
 

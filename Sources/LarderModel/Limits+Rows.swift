@@ -226,7 +226,9 @@ extension Limits {
     /// Bytes that a coded body is decoded to at a time.
     package static let decodedPieceBytes = 64 * 1_024
     /// Bytes from which on a coded body may not expand more than ``decodedRatioMax`` times.
-    package static let decodedFreeBytes = 64 * 1_024 * 1_024
+    package static let decodedFreeBytes = 1_024 * 1_024
     /// Real documents reach a tenth of it; gzip's highest is about 1,030.
-    package static let decodedRatioMax = 200
+    package static let decodedRatioMax = 1_000
+    /// Logarithm of the largest window of zstd, 8 MiB, the most that HTTP allows (RFC 9659).
+    package static let zstdWindowLogMax = 23
 }

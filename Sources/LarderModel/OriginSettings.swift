@@ -59,6 +59,8 @@ package struct FetchSettings: Equatable, Sendable {
     package var refusedIf: [RefusalRule] = []
     /// The shortest interval at which clients may have a row refreshed.
     package var minRefresh = Duration.seconds(5)
+    /// Whether the origin may compress its answers.
+    package var compresses = true
 
     package init() {}
 

@@ -33,7 +33,13 @@ package struct EntryRow: ~Copyable {
     package var mediaType: String? { statement.text(EntryColumn.mediaType) }
     package var lastModified: String? { statement.text(EntryColumn.lastModified) }
     /// The ETag of these bytes: the origin's own, or one made of their digest.
-    package var entityTag: String { statement.text(EntryColumn.etag) ?? digest.entityTag }
+    package var entityTag: String {
+        isDecoded ? digest.entityTag : statement.text(EntryColumn.etag) ?? digest.entityTag
+    }
+    /// ``Entry/isDecoded`` of the first line.
+    private var isDecoded: Bool {
+        statement.bytes(EntryColumn.headers).starts(with: Entry.codingField.utf8)
+    }
     /// Length of the body, limited to its allowed range even if the row says otherwise.
     package var byteCount: Int {
         var numbers = RowNumbers(statement)

@@ -31,7 +31,7 @@ package import LarderModel
 ///
 /// 1. A flight has at most ``Limits/retriesMax`` repetitions and ``Limits/redirectsMax`` redirects.
 ///    It asks again at most ``Limits/overtakesMax`` times because a write overtook an answer
-///    (P-06).
+///    (P-06), and once more if a body cannot be decoded.
 /// 2. A 304 is believed only for a conditional attempt; after one that met nothing to confirm,
 ///    every further attempt is unconditional.
 /// 3. No repetition once the origin counted as down at the start, and none past the deadline.
@@ -71,6 +71,8 @@ package struct FlightMachine: Equatable, Sendable {
     private(set) var overtakes = 0
     /// Whether a 304 found no cached answer to confirm.
     private(set) var hasLostCached = false
+    /// Whether a body could not be decoded, so that the origin is to send plain bytes.
+    package private(set) var wantsIdentity = false
     let rules: FlightRules
     let mayRetry: Bool
 
@@ -222,6 +224,7 @@ package struct FlightMachine: Equatable, Sendable {
 
     package enum FailureAction: Equatable, Sendable {
         case nothing
+        case ask(Attempt)
         case pause(Duration)
         case giveUp(FlightFailure)
     }
@@ -238,6 +241,12 @@ package struct FlightMachine: Equatable, Sendable {
         // A body that broke off is asked for again from its beginning.
         case .receiving:
             url = Attempt(url: rules.url, method: rules.method, isConditional: false)
+            url = Attempt(url: rules.url, isConditional: false)
+            if case .undecodable = failure, !wantsIdentity {
+                defer { checkInvariants() }
+                wantsIdentity = true
+                return .ask(ask(rules.url))
+            }
         case .passing:
             // A client already has a part of the body.
             defer { checkInvariants() }

@@ -251,6 +251,8 @@ package enum FlightFailure: Equatable, Sendable {
     /// The connection was lost in the middle.
     case brokenOff(String)
     case badAnswer(String)
+    /// The body cannot be decoded.
+    case undecodable(String)
     case captive(host: String)
     case redirectRefused(host: String)
     /// A redirect from https to http.
@@ -268,8 +270,8 @@ package enum FlightFailure: Equatable, Sendable {
     var isRetryable: Bool {
         switch self {
         case .unreachable, .brokenOff: true
-        case .closed, .addressRefused, .timeout, .badAnswer, .captive, .redirectRefused,
-            .downgradeRefused, .tooLarge, .endless, .shuttingDown, .overloaded, .shortage:
+        case .closed, .addressRefused, .timeout, .badAnswer, .undecodable, .captive,
+            .redirectRefused, .downgradeRefused, .tooLarge, .endless, .shuttingDown, .overloaded, .shortage:
             false
         }
     }

@@ -124,8 +124,8 @@ package struct UpstreamBody {
         }
     }
 
-    func decoded(_ coding: ContentDecoder.Coding) -> UpstreamBody {
-        let decoder = ContentDecoder(coding)
+    func decoded(_ coding: ContentCoding) -> UpstreamBody {
+        let decoder = BodyDecoder(coding)
         return UpstreamBody { () async throws(UpstreamError) -> [UInt8]? in
             while true {
                 if let decoded = try decoder.next() { return decoded }

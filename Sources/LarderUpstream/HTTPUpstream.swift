@@ -81,7 +81,7 @@ package final class HTTPUpstream: Upstream {
         }
     }
 
-    /// The answer for the engine, decoded if the origin coded it without being asked.
+    /// The answer for the engine, decoded unless the request itself names the codings.
     private func reply(
         _ head: AnswerHead,
         _ answer: Answer,
@@ -102,12 +102,13 @@ package final class HTTPUpstream: Upstream {
             },
             endsWithConnection: head.endsWithConnection
         )
+        reply.headers.remove(Entry.codingField)
         guard request.method != "HEAD", request.headers["Accept-Encoding"] == nil,
             head.mayBeDecoded,
-            let coding = head.headers.list("Content-Encoding").flatMap({ ContentDecoder.Coding($0) }
-            )
+            let coding = head.headers.list("Content-Encoding").flatMap(ContentCoding.init(_:))
         else { return reply }
         for name in AnswerHead.codedFields { reply.headers.remove(name) }
+        reply.headers.mark(coding: coding.rawValue)
         reply.body = reply.body.decoded(coding)
         return reply
     }
@@ -198,7 +199,9 @@ extension UpstreamRequest {
             for field in origin.headers.fields { sent.remove(field.name) }
             for field in origin.headers.fields { sent.append(field.name, field.value) }
         }
-        if sent["Accept-Encoding"] == nil { sent.append("Accept-Encoding", "identity") }
+        if sent["Accept-Encoding"] == nil {
+            sent.append("Accept-Encoding", acceptsCodings ? ContentCoding.accepted : "identity")
+        }
         if sent["User-Agent"] == nil { sent.append("User-Agent", userAgent) }
         return sent
     }
@@ -257,7 +260,7 @@ private struct Repeats {
                 return error
             }
             return .shortage(reason: "no connection was free within the request's time")
-        case .brokenOff, .headTooLarge, .cancelled: return error
+        case .brokenOff, .undecodable, .expandsTooMuch, .headTooLarge, .cancelled: return error
         }
     }
 }

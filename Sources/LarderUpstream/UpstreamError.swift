@@ -23,6 +23,10 @@ package enum UpstreamError: Error, Equatable, Sendable {
     case timedOut(UpstreamPhase)
     /// After the request had left, the connection was lost, or its bytes were not HTTP.
     case brokenOff(reason: String)
+    /// The body is not in the coding that its Content-Encoding names, or it is damaged.
+    case undecodable(reason: String)
+    /// The coded body expands more than ``Limits/decodedRatioMax`` times.
+    case expandsTooMuch
     /// The answer's head is above ``Limits/responseHeadBytesMax`` or ``Limits/headerFieldsMax``.
     case headTooLarge
     /// The daemon had no file descriptor, port, memory or free connection for the request.

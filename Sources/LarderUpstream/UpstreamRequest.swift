@@ -37,6 +37,8 @@ package struct UpstreamRequest: Equatable, Sendable {
     ///
     /// This holds for an idempotent write (RFC 9110 9.2), and under a key that the origin honours.
     package var isRepeatable: Bool
+    /// Whether the origin may send a content coding, which the upstream decodes.
+    package var acceptsCodings = false
 
     /// Whether it changes nothing at the origin, although its method does not say so.
     package var isRead = false
@@ -107,7 +109,8 @@ package protocol Upstream: Sendable {
     /// It repeats a request that may have left only if ``UpstreamRequest/isRepeatable``, or if it
     /// is a read. No caller repeats a request that fails with ``UpstreamError/closed``.
     ///
-    /// A body in gzip or deflate is decoded, although the request asks for neither.
+    /// A body in gzip, deflate, br or zstd is decoded, also if the request accepts no coding. Its
+    /// head then has ``Entry/codingField``, and no field that describes the coded bytes.
     ///
     /// `onSent` is called when the request leaves. This may be long after the call, as the request
     /// waits for a free connection of Larder's own.

@@ -61,6 +61,7 @@ struct ReadingTests {
                 fetch: {policy: network-first, network_wait: 0ms, timeout: 1m,
                         connect_timeout: 1s, ttl: 7d, store_no_store: true,
                         min_refresh: 30s}
+                        connect_timeout: 1s, ttl: 7d, store_no_store: true, compression: false}
                 modifiers: {respond_async: true, idempotency: {header: X-Key, honoured: true},
                             answer: representation, after_unknown: hold, accepted_limit: 1h,
                             stalled_after: 3, keep_headers: [X-Total], if_match: strict,
@@ -83,6 +84,7 @@ struct ReadingTests {
         second.fetch.ttl = .seconds(7 * 86_400)
         second.fetch.storesNoStore = true
         second.fetch.minRefresh = .seconds(30)
+        second.fetch.compresses = false
         second.modifiers.respondsAsync = true
         second.modifiers.idempotency.header = "X-Key"
         second.modifiers.idempotency.isHonoured = true

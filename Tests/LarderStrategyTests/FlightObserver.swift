@@ -23,6 +23,7 @@ struct FlightObserver {
     private var pauses = 0
     private var redirects = 0
     private var overtakes = 0
+    private var identities = 0
     private(set) var endings = 0
     private(set) var complaints: [String] = []
 
@@ -37,6 +38,11 @@ struct FlightObserver {
         switch reaction {
         case .head(let action): head(action, event, remaining)
         case .failure(.pause(let pause)): paused(pause, remaining, after: [.asking, .reading])
+        case .failure(.ask(let attempt)):
+            identities += 1
+            expect(event == .undecodable && identities == 1, "plain bytes are asked for once")
+            expect(!attempt.isConditional, "the whole body is needed")
+            asked(attempt, after: .reading)
         case .failure(.giveUp): ended(after: [.asking, .reading, .passing])
         case .attempt(let attempt?): asked(attempt, after: .waiting)
         case .body(.store): turn(to: .storing, after: .reading)

@@ -57,8 +57,8 @@ struct FlightRetryTests {
     @Test("A failure that a repetition cannot help is not repeated")
     func final() {
         let failures: [FlightFailure] = [
-            .addressRefused("10.0.0.1"), .timeout, .badAnswer("x"), .captive(host: "a"),
-            .redirectRefused(host: "a"), .tooLarge, .shuttingDown, .overloaded,
+            .addressRefused("10.0.0.1"), .timeout, .badAnswer("x"), .undecodable("x"),
+            .captive(host: "a"), .redirectRefused(host: "a"), .tooLarge, .shuttingDown, .overloaded,
         ]
         for failure in failures {
             var machine = script.started()
@@ -74,6 +74,20 @@ struct FlightRetryTests {
         let action = machine.attemptFailed(.brokenOff("x"), remaining: .seconds(30), randomUnit: 0)
         #expect(action == .pause(Limits.retryMin))
         #expect(machine.pauseEnded() == script.attempt(script.home, conditional: false))
+    }
+
+    @Test("A body that cannot be decoded is requested once more, as plain bytes (S48)")
+    func undecodable() {
+        var machine = script.started(conditional: true)
+        _ = machine.headArrived(.of(200), remaining: .seconds(30), randomUnit: 0)
+        #expect(!machine.wantsIdentity)
+        let failure = FlightFailure.undecodable("x")
+        let again = machine.attemptFailed(failure, remaining: .seconds(30), randomUnit: 0)
+        #expect(again == .ask(script.attempt(script.home, conditional: false)))
+        #expect(machine.wantsIdentity)
+        _ = machine.headArrived(.of(200), remaining: .seconds(30), randomUnit: 0)
+        let last = machine.attemptFailed(failure, remaining: .seconds(30), randomUnit: 0)
+        #expect(last == .giveUp(failure))
     }
 
     @Test("The pause is anywhere from next to nothing to twice the one before")

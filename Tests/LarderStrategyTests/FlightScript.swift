@@ -13,6 +13,8 @@ enum FlightEvent: CaseIterable, Hashable, Sendable {
     case serverError
     case portal
     case connectionFailed
+    /// The body was not in the coding that its head named.
+    case undecodable
     case failedForGood
     case pauseEnded
     case bodyArrived
@@ -162,6 +164,7 @@ struct FlightScript: Sendable {
         case .serverError: head(500)
         case .portal: head(511)
         case .connectionFailed: failed(.unreachable("refused"))
+        case .undecodable: failed(.undecodable("x"))
         case .failedForGood: failed(.tooLarge)
         case .pauseEnded: .attempt(machine.pauseEnded())
         case .bodyArrived: .body(machine.bodyArrived())

@@ -17,6 +17,7 @@ struct FlightTable: Sendable {
     private let refused = FlightFailure.redirectRefused(host: "b.example")
     private let unasked = FlightFailure.badAnswer("304 to a plain request")
     private let part = FlightFailure.badAnswer("206 to a request without a range")
+    private let broken = FlightFailure.undecodable("x")
     private let quoting = FlightMachine.State.receiving(.refusal(status: 500))
     private let portal = FlightFailure.captive(host: "a.example")
 
@@ -54,6 +55,7 @@ extension FlightTable {
             row(.idle, .serverError, .head(.nothing)),
             row(.idle, .portal, .head(.nothing)),
             row(.idle, .connectionFailed, .failure(.nothing)),
+            row(.idle, .undecodable, .failure(.nothing)),
             row(.idle, .failedForGood, .failure(.nothing)),
             row(.idle, .pauseEnded, .attempt(nil)),
             row(.idle, .bodyArrived, .body(.nothing)),
@@ -81,6 +83,7 @@ extension FlightTable {
             row(.asking, .serverError, .head(.quote(status: 500)), quoting),
             row(.asking, .portal, .head(.giveUp(portal)), .finished),
             row(.asking, .connectionFailed, .failure(.pause(pause)), .pausing(here)),
+            row(.asking, .undecodable, .failure(.giveUp(broken)), .finished),
             row(.asking, .failedForGood, .failure(.giveUp(.tooLarge)), .finished),
             row(.asking, .pauseEnded, .attempt(nil)),
             row(.asking, .bodyArrived, .body(.nothing)),
@@ -108,6 +111,7 @@ extension FlightTable {
             row(.askingConditional, .serverError, .head(.quote(status: 500)), quoting),
             row(.askingConditional, .portal, .head(.giveUp(portal)), .finished),
             row(.askingConditional, .connectionFailed, .failure(.pause(pause)), .pausing(here)),
+            row(.askingConditional, .undecodable, .failure(.giveUp(broken)), .finished),
             row(.askingConditional, .failedForGood, .failure(.giveUp(.tooLarge)), .finished),
             row(.askingConditional, .pauseEnded, .attempt(nil)),
             row(.askingConditional, .bodyArrived, .body(.nothing)),
@@ -133,6 +137,7 @@ extension FlightTable {
             row(.pausing, .serverError, .head(.nothing)),
             row(.pausing, .portal, .head(.nothing)),
             row(.pausing, .connectionFailed, .failure(.nothing)),
+            row(.pausing, .undecodable, .failure(.nothing)),
             row(.pausing, .failedForGood, .failure(.nothing)),
             row(.pausing, .pauseEnded, .attempt(plain), .asking(plain)),
             row(.pausing, .bodyArrived, .body(.nothing)),
@@ -158,6 +163,7 @@ extension FlightTable {
             row(.receiving, .serverError, .head(.nothing)),
             row(.receiving, .portal, .head(.nothing)),
             row(.receiving, .connectionFailed, .failure(.pause(pause)), .pausing(plain)),
+            row(.receiving, .undecodable, .failure(.ask(plain)), .asking(plain)),
             row(.receiving, .failedForGood, .failure(.giveUp(.tooLarge)), .finished),
             row(.receiving, .pauseEnded, .attempt(nil)),
             row(.receiving, .bodyArrived, .body(.store), .storing),
@@ -183,6 +189,7 @@ extension FlightTable {
             row(.receivingRefusal, .serverError, .head(.nothing)),
             row(.receivingRefusal, .portal, .head(.nothing)),
             row(.receivingRefusal, .connectionFailed, .failure(.pause(pause)), .pausing(plain)),
+            row(.receivingRefusal, .undecodable, .failure(.ask(plain)), .asking(plain)),
             row(.receivingRefusal, .failedForGood, .failure(.giveUp(.tooLarge)), .finished),
             row(.receivingRefusal, .pauseEnded, .attempt(nil)),
             row(.receivingRefusal, .bodyArrived, .body(.report(status: 500)), .finished),
@@ -208,6 +215,7 @@ extension FlightTable {
             row(.refreshing, .serverError, .head(.nothing)),
             row(.refreshing, .portal, .head(.nothing)),
             row(.refreshing, .connectionFailed, .failure(.nothing)),
+            row(.refreshing, .undecodable, .failure(.nothing)),
             row(.refreshing, .failedForGood, .failure(.nothing)),
             row(.refreshing, .pauseEnded, .attempt(nil)),
             row(.refreshing, .bodyArrived, .body(.nothing)),
@@ -233,6 +241,7 @@ extension FlightTable {
             row(.storing, .serverError, .head(.nothing)),
             row(.storing, .portal, .head(.nothing)),
             row(.storing, .connectionFailed, .failure(.nothing)),
+            row(.storing, .undecodable, .failure(.nothing)),
             row(.storing, .failedForGood, .failure(.nothing)),
             row(.storing, .pauseEnded, .attempt(nil)),
             row(.storing, .bodyArrived, .body(.nothing)),
@@ -258,6 +267,7 @@ extension FlightTable {
             row(.finished, .serverError, .head(.nothing)),
             row(.finished, .portal, .head(.nothing)),
             row(.finished, .connectionFailed, .failure(.nothing)),
+            row(.finished, .undecodable, .failure(.nothing)),
             row(.finished, .failedForGood, .failure(.nothing)),
             row(.finished, .pauseEnded, .attempt(nil)),
             row(.finished, .bodyArrived, .body(.nothing)),
@@ -284,6 +294,7 @@ extension FlightTable {
             row(.askingToPass, .serverError, .head(.pass), .passing),
             row(.askingToPass, .portal, .head(.giveUp(portal)), .finished),
             row(.askingToPass, .connectionFailed, .failure(.pause(pause)), .pausing(plain)),
+            row(.askingToPass, .undecodable, .failure(.giveUp(broken)), .finished),
             row(.askingToPass, .failedForGood, .failure(.giveUp(.tooLarge)), .finished),
             row(.askingToPass, .pauseEnded, .attempt(nil)),
             row(.askingToPass, .bodyArrived, .body(.nothing)),
@@ -309,6 +320,7 @@ extension FlightTable {
             row(.passing, .serverError, .head(.nothing)),
             row(.passing, .portal, .head(.nothing)),
             row(.passing, .connectionFailed, .failure(.giveUp(.unreachable("refused"))), .finished),
+            row(.passing, .undecodable, .failure(.giveUp(broken)), .finished),
             row(.passing, .failedForGood, .failure(.giveUp(.tooLarge)), .finished),
             row(.passing, .pauseEnded, .attempt(nil)),
             row(.passing, .bodyArrived, .body(.nothing)),

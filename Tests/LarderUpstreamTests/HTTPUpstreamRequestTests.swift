@@ -52,6 +52,17 @@ struct HTTPUpstreamRequestTests {
         }
     }
 
+    @Test("A request that accepts codings names those that the upstream decodes (S48)")
+    func acceptsCodings() async throws {
+        try await withOrigin { fixture in
+            var request = try fixture.request()
+            request.acceptsCodings = true
+            _ = try await fixture.upstream.ask(request).bytes()
+            let sent = try #require(fixture.server.requests.all.first)
+            #expect(sent.headers.list("Accept-Encoding") == "gzip, br, zstd")
+        }
+    }
+
     @Test("A client's own User-Agent and Accept-Encoding are kept")
     func clientsOwn() async throws {
         try await withOrigin { fixture in

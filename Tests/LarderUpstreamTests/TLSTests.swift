@@ -220,7 +220,9 @@ extension UpstreamError {
         switch self {
         case .unreachable(_, let reason), .brokenOff(let reason):
             reason.hasPrefix("TLS failed: it ")
-        case .closed, .addressRefused, .timedOut, .headTooLarge, .shortage, .cancelled: false
+        case .closed, .addressRefused, .timedOut, .undecodable, .expandsTooMuch, .headTooLarge,
+            .shortage, .cancelled:
+            false
         }
     }
 }

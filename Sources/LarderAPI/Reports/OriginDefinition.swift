@@ -88,6 +88,8 @@ public struct OriginFetch: Codable, Equatable, Sendable {
     ///
     /// - Range: 1s...30d
     public var minRefresh: Duration?
+    /// Whether the origin may compress its answers.
+    public var compression: Bool?
 
     /// Every default.
     public init() {}
@@ -340,6 +342,7 @@ extension OriginFetch {
         vary = settings.vary
         refusedIf = settings.refusedIf.map { .init(pointer: $0.pointer, equals: $0.equals) }
         minRefresh = settings.minRefresh
+        compression = settings.compresses
     }
 }
 
