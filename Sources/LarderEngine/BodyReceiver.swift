@@ -193,6 +193,12 @@ final class BodyPipe: Sendable {
     private let (over, ending) = AsyncStream<Void>.makeStream()
     /// Whether all of the body was handed over; nil until it is over.
     private let isWhole = Mutex<Bool?>(nil)
+    /// Whether the flight stores the body, too, and goes on without the client.
+    let isStored: Bool
+
+    init(isStored: Bool = false) {
+        self.isStored = isStored
+    }
 
     /// Returns true once the client took the piece, and false if the client wants no more.
     ///
@@ -224,9 +230,45 @@ final class BodyPipe: Sendable {
         ending.finish()
     }
 
+    /// Hands over the last piece with the end of the body, without waiting for the client.
+    func finish(with last: [UInt8]) {
+        offering.yield(last)
+        finish(isWhole: true)
+    }
+
     /// Returns when it is over, or the calling task is cancelled.
     func untilOver() async {
         for await _ in over {}
+    }
+}
+
+/// A body on its way to a client while the flight stores it.
+///
+/// The piece with the last byte waits until the body is stored. So a client that has all bytes
+/// finds them in the cache.
+struct StreamedBody {
+    let pipe: BodyPipe
+    /// Bytes that are still to come; nil if the origin announced no length.
+    private var left: Int64?
+    private var last: [UInt8]?
+
+    init(_ pipe: BodyPipe, byteCount: Int64?) {
+        (self.pipe, left) = (pipe, byteCount)
+    }
+
+    mutating func offer(_ piece: [UInt8]) async {
+        left = left.map { $0 - Int64(piece.count) }
+        if left == 0 { last = piece } else { _ = await pipe.offer(piece) }
+    }
+
+    /// The body will not be stored; the rest goes through the pipe.
+    func release() async -> BodyPipe {
+        if let last { _ = await pipe.offer(last) }
+        return pipe
+    }
+
+    func finish() {
+        if let last { pipe.finish(with: last) } else { pipe.finish(isWhole: true) }
     }
 }
 
@@ -235,9 +277,11 @@ final class BodyPipe: Sendable {
 ///
 /// Read by one task.
 package final class PassThroughBody: Sendable {
-    let pipe = BodyPipe()
+    let pipe: BodyPipe
 
-    init() {}
+    init(isStored: Bool = false) {
+        pipe = BodyPipe(isStored: isStored)
+    }
 
     deinit {
         pipe.finish(isWhole: false)

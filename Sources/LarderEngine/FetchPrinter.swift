@@ -246,7 +246,8 @@ struct RawPrinter: FetchPrinter {
             RawAnswer(
                 status: head.status,
                 fields: RawFields.passingOn(head.headers, status).adding(head.cookies),
-                body: .passed(body, byteCount: head.byteCount)
+                body: .passed(body, byteCount: head.byteCount),
+                isOfRange: head.isOfRange
             ),
             entity: head.headers["ETag"],
             lastModified: head.headers["Last-Modified"]
@@ -335,4 +336,6 @@ package struct RawAnswer {
     package var body: Body
     /// The entry that is shown; nil for an answer that is passed on.
     package var entry: Entry?
+    /// Whether a body that is passed on answers a range of all its bytes.
+    package var isOfRange = false
 }

@@ -38,11 +38,20 @@ struct FetchRequest: Sendable {
     }
 
     /// Whether the origin is to send only a part if nothing is stored; the part is not stored then.
-    ///
-    /// Waiting writes may show in the answer. Then a part is cut from the whole view.
     func passesRange(_ context: EngineContext, _ scope: ScopeKey) -> Bool {
         guard range?.isOfWholeBody == false, command.content == nil, let id = command.id,
             !context.isTargeted(scope, id)
+        range?.isOfWholeBody == false && showsAnswer(context, scope)
+    }
+
+    /// Whether the whole body goes to the client while it is stored, if nothing is stored.
+    func streamsRange(_ context: EngineContext, _ scope: ScopeKey) -> Bool {
+        range?.isOfWholeBody == true && showsAnswer(context, scope)
+    }
+
+    /// Whether no waiting write can show in the answer; else a part is cut from the whole view.
+    private func showsAnswer(_ context: EngineContext, _ scope: ScopeKey) -> Bool {
+        guard let id = try? EntryID(command.url), !context.isTargeted(scope, id)
         else { return false }
         return !context.store.modifiers.hasTargets
             || context.origins.entityRules[origin.name] == nil

@@ -115,7 +115,9 @@ struct FetchSession<Printer: FetchPrinter> {
     }
 
     mutating func askNetwork(passingOn isPassed: Bool) {
-        if isPassed { passing = PassThroughBody() }
+        if isPassed || cached == nil && request.streamsRange(context, scope) {
+            passing = PassThroughBody(isStored: !isPassed)
+        }
         let (known, pipe) = (isPassed ? nil : cached, passing?.pipe)
         let request = isPassed && cached == nil ? request.withRange : request
         context.flightStarter.joinOrStart(request, scope, cached: known, pipe: pipe) {
@@ -341,7 +343,7 @@ extension FetchSession {
             body = try? await open(answer)
             if body == nil { view = .gone }
         }
-        let mayPassOn = request.raw != nil && passing == nil
+        let mayPassOn = request.raw != nil && passing?.pipe.isStored != false
         let answer: Machine.NetworkAnswer
         switch view {
         case .current(let shown): answer = .current(shown.entry.revision)

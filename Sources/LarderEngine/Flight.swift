@@ -42,8 +42,14 @@ final class Flight: Sendable {
         /// share.
         let pipe: BodyPipe?
 
-        /// Whether the body may come in a content coding; a part of a coded body cannot be decoded.
-        var acceptsCodings: Bool { origin.fetch.compresses && key.headers["Range"] == nil }
+        var isStored: Bool { pipe?.isStored ?? true }
+
+        /// Whether the body may come in a content coding.
+        ///
+        /// A part of a coded body cannot be decoded, and a coded body does not tell its length.
+        var acceptsCodings: Bool {
+            origin.fetch.compresses && key.headers["Range"] == nil && pipe?.isStored != true
+        }
 
         var cause: ChangeCause { ChangeCause(.network, text: "fetch:\(key.url)", client: client) }
     }
@@ -105,7 +111,7 @@ final class Flight: Sendable {
         let outcome = await withTaskGroup(of: FlightOutcome?.self) { group in
             group.addTask { await FlightRun(self, self.context).run() }
             group.addTask { await self.watchDeadline() }
-            if let pipe = plan.pipe {
+            if let pipe = plan.pipe, !plan.isStored {
                 group.addTask {
                     await pipe.untilOver()
                     return nil
@@ -141,6 +147,20 @@ final class Flight: Sendable {
             return waiters.finish(nil)
         }
         for tell in waiting { tell(.passed(head)) }
+    }
+
+    /// Tells the head of an answer that is stored while the client takes it; nil if the client waits
+    /// for the stored answer.
+    ///
+    /// An entity of the answer may be newer in the store, so that other bytes show.
+    func handOver(stored reply: UpstreamReply) -> StreamedBody? {
+        guard let pipe = plan.pipe, reply.status == 200, reply.headers["Content-Length"] != "0",
+            plan.rules == nil || !ResponseHead.isJSON(reply.headers)
+        else { return nil }
+        var head = PassedHead(reply)
+        head.isOfRange = true
+        handOver(head)
+        return StreamedBody(pipe, byteCount: head.byteCount)
     }
 
     private var deadline: Duration { waiters.withLock { $0.deadline } }
@@ -244,10 +264,17 @@ struct PassedHead: Equatable, Sendable {
     let headers: HeaderFields
     var cookies = HeaderFields()
     let byteCount: Int64?
+    /// Whether it answers a range of the whole body, which is being stored.
+    var isOfRange = false
 
     init(_ reply: UpstreamReply) {
         status = reply.status
-        headers = reply.headers.endToEnd
+        var headers = reply.headers.endToEnd
+        if headers.isOfDecodedBody, let tag = headers["ETag"], tag.hasPrefix("\"") {
+            // A strong tag would name the coded bytes.
+            headers.set("ETag", "W/\(tag)")
+        }
+        self.headers = headers
         cookies = reply.headers.cookies
         byteCount = reply.headers["Content-Length"].flatMap { Int64($0) }
     }
@@ -366,8 +393,8 @@ struct FlightStarter: Sendable {
     /// is then stored anyway.
     ///
     /// With `isAlone` the request joins no flight of the shared scope. With `pipe` a new flight
-    /// hands its answer over as it arrives, and stores nothing. That flight ends when the client no
-    /// longer reads.
+    /// hands its answer over as it arrives. It stores the answer only with ``BodyPipe/isStored``;
+    /// otherwise it ends when the client no longer reads.
     func joinOrStart(
         _ request: FetchRequest,
         _ scope: ScopeKey,

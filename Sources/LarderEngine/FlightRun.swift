@@ -42,7 +42,7 @@ struct FlightRun: ~Copyable {
             accept: plan.key.headers.list("Accept"),
             redirectHosts: plan.origin.redirectHosts,
             isCaptive: context.health[plan.origin.name]?.isCaptive(context.clock.now()) ?? false,
-            bodyHandling: plan.pipe == nil
+            bodyHandling: plan.isStored
                 ? .stored(bytesMax: context.store.maxEntryBytes) : .passThrough,
             expect: plan.origin.modifiers.expect
         )
@@ -214,15 +214,19 @@ struct FlightRun: ~Copyable {
             goesOnInMemory: true,
             mayBeCutJSON: reply.endsWithConnection && ResponseHead.isJSON(reply.headers)
         )
+        var client = freshness.mayBeStored ? flight.handOver(stored: reply) : nil
+        if client != nil { machine.handedOver() }
         let taken: BodyReceiver.ReceivedBody
         do {
             while let piece = try await reply.body.next() {
+                await client?.offer(piece)
                 try await receiver.take(piece, now: now)
             }
             taken = try await receiver.finish(now: now)
         } catch {
             receiver.abandon()
             if let error = error as? UpstreamError { throw error }
+            if let client { return await pass(restOf: reply, to: await client.release()) }
             _ = machine.gaveUp()
             let problem = error as? Problem ?? Problem(.internal, "a body failed: \(error)")
             return .finish(receiver.isOverLimit ? failed(.tooLarge) : .failed(problem))
@@ -238,6 +242,7 @@ struct FlightRun: ~Copyable {
             return .finish(refusal)
         }
         let outcome = await store(taken, reply, freshness)
+        client?.finish()
         let use = read?.overtakenUse
         guard use != .nothing else { return overtaken(outcome) }
         _ = machine.stored()
@@ -466,10 +471,13 @@ struct FlightRun: ~Copyable {
     private mutating func pass(_ reply: UpstreamReply) async -> Step {
         guard let pipe = plan.pipe else { return .finish(cutShort()) }
         flight.handOver(PassedHead(reply))
+        return await pass(restOf: reply, to: pipe)
+    }
+
+    private mutating func pass(restOf reply: UpstreamReply, to pipe: BodyPipe) async -> Step {
         do throws(UpstreamError) {
             while let piece = try await reply.body.next() {
-                // No client waits for the outcome: this one has its part of the body, or wants no
-                // more.
+                // No client waits for the outcome.
                 guard await pipe.offer(piece) else { return .finish(cutShort()) }
             }
             pipe.finish(isWhole: machine.passed())

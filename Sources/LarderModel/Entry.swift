@@ -142,10 +142,13 @@ extension Entry {
     package static let codingField = "Larder-Coding"
 
     /// Whether the origin sent the bytes in a content coding, so that its validators name others.
-    package var isDecoded: Bool { headers.fields.first?.name == Self.codingField }
+    package var isDecoded: Bool { headers.isOfDecodedBody }
 }
 
 extension HeaderFields {
+    /// Whether the body came in a content coding, see ``Entry/codingField``.
+    package var isOfDecodedBody: Bool { fields.first?.name == Entry.codingField }
+
     /// Notes the coding of a body that is decoded; as the first field it is found without a search.
     package mutating func mark(coding: String) {
         self = HeaderFields([Field(name: Entry.codingField, value: coding)] + fields)

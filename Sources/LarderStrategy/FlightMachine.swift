@@ -39,6 +39,8 @@ package import LarderModel
 /// 5. A flight that passes its answer on asks without a condition, as there is no row to confirm.
 ///    It never asks again once the client has the head. An answer that is kept is never passed on.
 /// 6. A POST is never conditional (RFC 9110 13.1.2).
+///    It never asks again once the client has the head. A kept answer goes to a client while it
+///    arrives only after ``handedOver()``; no failure leads to another request then.
 package struct FlightMachine: Equatable, Sendable {
     package enum State: Equatable, Sendable {
         case idle
@@ -73,6 +75,8 @@ package struct FlightMachine: Equatable, Sendable {
     private(set) var hasLostCached = false
     /// Whether a body could not be decoded, so that the origin is to send plain bytes.
     package private(set) var wantsIdentity = false
+    /// Whether a client has the head, and gets the body while it is kept.
+    package private(set) var isHandedOver = false
     let rules: FlightRules
     let mayRetry: Bool
 
@@ -241,13 +245,14 @@ package struct FlightMachine: Equatable, Sendable {
         // A body that broke off is asked for again from its beginning.
         case .receiving:
             url = Attempt(url: rules.url, method: rules.method, isConditional: false)
+        case .receiving where !isHandedOver:
             url = Attempt(url: rules.url, isConditional: false)
             if case .undecodable = failure, !wantsIdentity {
                 defer { checkInvariants() }
                 wantsIdentity = true
                 return .ask(ask(rules.url))
             }
-        case .passing:
+        case .passing, .receiving:
             // A client already has a part of the body.
             defer { checkInvariants() }
             state = .finished
@@ -307,11 +312,20 @@ package struct FlightMachine: Equatable, Sendable {
         }
     }
 
+    /// The shell told a client the head of an answer that is being received.
+    package mutating func handedOver() {
+        guard state == .receiving(.answer) else { return }
+        defer { checkInvariants() }
+        isHandedOver = true
+    }
+
     /// The shell passed the body on to its end, or the client has left.
     ///
     /// False after the end.
     package mutating func passed() -> Bool {
-        guard state == .passing else { return false }
+        guard state == .passing || isHandedOver && state == .receiving(.answer) else {
+            return false
+        }
         defer { checkInvariants() }
         state = .finished
         return true

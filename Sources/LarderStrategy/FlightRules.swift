@@ -271,7 +271,8 @@ package enum FlightFailure: Equatable, Sendable {
         switch self {
         case .unreachable, .brokenOff: true
         case .closed, .addressRefused, .timeout, .badAnswer, .undecodable, .captive,
-            .redirectRefused, .downgradeRefused, .tooLarge, .endless, .shuttingDown, .overloaded, .shortage:
+            .redirectRefused, .downgradeRefused, .tooLarge, .endless, .shuttingDown, .overloaded,
+            .shortage:
             false
         }
     }

@@ -90,6 +90,20 @@ struct FlightRetryTests {
         #expect(last == .giveUp(failure))
     }
 
+    @Test("A failure after the head was handed over ends the flight (S47)")
+    func handedOver() {
+        for failure in [FlightFailure.brokenOff("x"), .undecodable("x")] {
+            var machine = script.started()
+            machine.handedOver()
+            #expect(!machine.isHandedOver, "there is no head yet")
+            _ = machine.headArrived(.of(200), remaining: .seconds(30), randomUnit: 0)
+            machine.handedOver()
+            let action = machine.attemptFailed(failure, remaining: .seconds(30), randomUnit: 0)
+            #expect(action == .giveUp(failure))
+            #expect(machine.state == .finished)
+        }
+    }
+
     @Test("The pause is anywhere from next to nothing to twice the one before")
     func jitter() {
         var random = SeededRandom(seed: 7)

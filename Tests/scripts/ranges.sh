@@ -8,9 +8,13 @@ source "$(dirname "$0")/support.sh"
 
 size=$((5 << 20))
 
-configure_nginx </dev/null
+configure_nginx <<'END'
+        location /slow/ { limit_rate 500k; }
+END
+mkdir "$www/slow"
 start_nginx
 configure <<END
+cache: {max_bytes: 1GiB, max_entry_bytes: 300MiB}
 origins:
   local: {base_url: "$origin", allow_private: true}
 END
@@ -118,4 +122,57 @@ expect_equal "bytes=0- brings the whole body" "206 bytes 0-299999/300000" \
     "$status $(header Content-Range)"
 request GET /o/local/other.bin --header 'Cache-Control: only-if-cached'
 expect_same_file "the daemon has stored the whole body" "$www/other.bin" "$work/body"
+
+for name in one two; do head -c 1500000 /dev/urandom >"$www/slow/$name.bin"; done
+# play NAME: begins to read a body as media players do, into the file `download`.
+play() {
+    rm -f "$work/download"
+    api --range 0- --dump-header "$work/played" --output "$work/download" \
+        "http://larder/o/local/slow/$1.bin" &
+    player=$!
+    await 30 has_begun || give_up "a player gets the first bytes" "within 30 s" none
+}
+is_stored() {
+    request GET "/o/local/slow/$1.bin" --header 'Cache-Control: only-if-cached'
+    ((status == 200))
+}
+
+play one
+request GET /o/local/slow/one.bin --header 'Cache-Control: only-if-cached'
+expect_equal "a player has bytes before the body is stored (S47)" 504 "$status"
+wait "$player"
+expect_equal "the player gets all as one part (S47)" "206 bytes 0-1499999/1500000" \
+    "$(sed -n '1s/.* \([0-9]*\) .*/\1/p' "$work/played") $(sed -n \
+        's/^Content-Range: *\(.*\)\r$/\1/Ip' "$work/played")"
+expect_same_file "the bytes are those of the origin" "$www/slow/one.bin" "$work/download"
+is_stored one
+expect_same_file "the body is stored when the player has it" "$www/slow/one.bin" "$work/body"
+
+play two
+kill -KILL "$player"
+wait "$player" 2>/dev/null
+await 30 is_stored two
+expect_same_file "the body is stored although the player has left (S47)" "$www/slow/two.bin" \
+    "$work/body"
+
+# -- a large file (S46)
+
+head -c 200000000 /dev/urandom >"$www/large.bin"
+url=http://larder/o/local/large.bin
+request GET /o/local/large.bin
+expect_same_file "a body of 200 MB comes whole" "$www/large.bin" "$work/body"
+stop_nginx
+for round in 1 2 3; do
+    rm -f "$work/download"
+    curl --silent --unix-socket "$socket" --limit-rate 60M --output "$work/download" "$url" &
+    player=$!
+    await 30 has_begun
+    kill -KILL "$player"
+    wait "$player" 2>/dev/null
+    had=$(stat -c %s "$work/download")
+    expect_equal "of 200 MB only the rest comes after kill $round" "206 $((200000000 - had))" \
+        "$(resume)"
+    expect_same_file "the file of 200 MB is whole after kill $round" "$www/large.bin" \
+        "$work/download"
+done
 finish

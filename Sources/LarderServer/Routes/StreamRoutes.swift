@@ -297,7 +297,7 @@ struct RawRoutes {
     }
 
     private func send(_ answer: RawAnswer) async {
-        let status = HTTPResponseStatus(statusCode: answer.status)
+        var status = HTTPResponseStatus(statusCode: answer.status)
         var headers = HTTPHeaders(answer.fields)
         headers.addGeneral(date: loop.date(at: exchange.engine.clock.now()))
         if let entry = answer.entry {
@@ -307,6 +307,15 @@ struct RawRoutes {
             case .refused(let problem, let fields): return await exchange.respond(problem, fields)
             }
             if answer.status == 200 { headers.add(name: "Accept-Ranges", value: "bytes") }
+        } else if answer.isOfRange, case .passed(_, let byteCount) = answer.body {
+            switch verdict(on: answer, byteCount: byteCount.map { Int($0) }) {
+            case .notModified, .whole: break
+            case .part(let part):
+                status = .partialContent
+                headers.add(part, of: part.upperBound)
+            case .refused(let problem, let fields): return await exchange.respond(problem, fields)
+            }
+            headers.add(name: "Accept-Ranges", value: "bytes")
         }
         switch answer.body {
         case .bytes(let bytes) where status.mayHaveResponseBody:
@@ -339,6 +348,17 @@ struct RawRoutes {
             byteCount: answer.status == 200 ? byteCount : nil,
             storedAt: entry.storedAt,
             lastModified: entry.lastModified
+        )
+    }
+
+    /// The verdict on a body that is being stored; `byteCount` is nil if its length is unknown.
+    private func verdict(on answer: RawAnswer, byteCount: Int?) -> ReadVerdict {
+        ReadVerdict(
+            exchange.head,
+            tag: answer.fields["ETag"] ?? "",
+            byteCount: byteCount,
+            storedAt: exchange.engine.clock.now(),
+            lastModified: answer.fields["Last-Modified"]
         )
     }
 
