@@ -225,12 +225,20 @@ package struct JSONEnding: Sendable {
     private var depth = 0
     private var isInString = false
     private var isEscaped = false
+    private var start: [UInt8] = []
 
     package init() {}
 
-    package var isCutOff: Bool { depth > 0 || isInString }
+    package var isCutOff: Bool { (depth > 0 || isInString) && !isWide }
+
+    /// Whether the bytes begin with a mark of UTF-16 or UTF-32, so that they are not JSON.
+    private var isWide: Bool {
+        let marks: [[UInt8]] = [[0xFE, 0xFF], [0xFF, 0xFE], [0, 0, 0xFE, 0xFF]]
+        return marks.contains { start.starts(with: $0) }
+    }
 
     package mutating func take(_ bytes: [UInt8]) {
+        if start.count < 4 { start += bytes.prefix(4 - start.count) }
         for byte in bytes {
             if isEscaped {
                 isEscaped = false
