@@ -29,7 +29,9 @@ struct Conflicts: Sendable {
         // A repeat is the same request.
         guard !modifier.mayBeApplied else { return .send(etag: modifier.etag) }
         let etag = etag(of: departing, isRead: isRead)
-        guard etag != nil || settings.match != .strict || isRead else { return .look }
+        let needsTag =
+            settings.match == .strict || departing.isTagOfCodedBytes && departing.taken.isEmpty
+        guard etag != nil || !needsTag || isRead else { return .look }
         let theirs = changed(departing.whole, departing.compared, departing.taken)
         if settings.rules.beforeRound(isChanged: !theirs.isEmpty) != nil {
             return .stop(theirs: theirs)
@@ -59,7 +61,8 @@ struct Conflicts: Sendable {
     ///
     /// The result of the user's own earlier write has another ETag, which only a read tells.
     private func etag(of departing: DepartingModifier, isRead: Bool) -> String? {
-        guard isRead || departing.taken.isEmpty, let etag = departing.etag, etag.hasPrefix("\"")
+        guard isRead || departing.taken.isEmpty, !departing.isTagOfCodedBytes,
+            let etag = departing.etag, etag.hasPrefix("\"")
         else { return nil }
         return etag
     }
@@ -193,11 +196,14 @@ struct Conflicts: Sendable {
     }
 
     /// Asks the origin what targets are now; nil if it has said so, or refused that.
+    ///
+    /// Without a coding, as only the ETag of plain bytes can be an If-Match.
     private func read(_ ids: [EntryID], _ whole: WholeModifier) async -> ReadFailure? {
         let scope = context.store.key(for: whole.modifier.scope)
         for id in ids {
-            guard let request = await FetchRequest.again(id, in: scope, context) else { continue }
-            let origin = request.origin
+            guard let again = await FetchRequest.again(id, in: scope, context) else { continue }
+            let origin = again.origin
+            let request = FetchRequest(again.command, origin: origin.plain)
             switch await context.flightStarter.answer(to: request, scope, startsNew: true) {
             case .current(let answer) where answer.isOvertaken: return .overtaken
             case .current, .deleted, .passed: continue

@@ -39,8 +39,6 @@ struct FetchRequest: Sendable {
 
     /// Whether the origin is to send only a part if nothing is stored; the part is not stored then.
     func passesRange(_ context: EngineContext, _ scope: ScopeKey) -> Bool {
-        guard range?.isOfWholeBody == false, command.content == nil, let id = command.id,
-            !context.isTargeted(scope, id)
         range?.isOfWholeBody == false && showsAnswer(context, scope)
     }
 
@@ -51,8 +49,9 @@ struct FetchRequest: Sendable {
 
     /// Whether no waiting write can show in the answer; else a part is cut from the whole view.
     private func showsAnswer(_ context: EngineContext, _ scope: ScopeKey) -> Bool {
-        guard let id = try? EntryID(command.url), !context.isTargeted(scope, id)
-        else { return false }
+        guard command.content == nil, let id = command.id, !context.isTargeted(scope, id) else {
+            return false
+        }
         return !context.store.modifiers.hasTargets
             || context.origins.entityRules[origin.name] == nil
     }
@@ -85,7 +84,9 @@ struct FetchRequest: Sendable {
         guard policy != .cacheOnly else {
             throw Problem(.badRequest, "refresh: it asks the origin, which cache-only does not")
         }
-        guard let id = try? EntryID(command.url), !context.refreshes.hasRoom(for: id, scope) else { return }
+        guard let id = command.id, !context.refreshes.hasRoom(for: id, scope) else {
+            return
+        }
         throw .tooManyPolledRows
     }
 

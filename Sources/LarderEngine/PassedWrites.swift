@@ -82,10 +82,44 @@ package struct PassedWrites: EnginePart {
             method: write.method,
             url: order.url,
             origin: origin,
-            headers: write.headers,
+            headers: try await withTagsOfOrigin(write.headers, order.url, origin, scope),
             isSafe: write.isSafe,
             scope: scope
         )
+    }
+
+    /// The fields of a write, in whose If-Match the origin's tag replaces a tag of the daemon's.
+    ///
+    /// The daemon's tag names plain bytes. If the origin still has them, its ETag of these bytes is
+    /// the tag to send.
+    private func withTagsOfOrigin(
+        _ headers: HeaderFields,
+        _ url: WebURL,
+        _ origin: OriginSettings,
+        _ scope: ScopeKey
+    ) async throws(Problem) -> HeaderFields {
+        guard let given = headers.list("If-Match"), given.contains("\"larder-") else {
+            return headers
+        }
+        let request = FetchRequest(FetchOrder(url: url), origin: origin.plain)
+        let outcome = await context.flightStarter.answer(to: request, scope, startsNew: true)
+        switch outcome {
+        case .failed(let problem), .refused(_, let problem): throw problem
+        case .current(let answer)
+        where EntityTagList.containsStrongly(answer.entry.body.digest.entityTag, in: [given]):
+            guard let tag = answer.entry.etag, tag.hasPrefix("\""), !answer.entry.isDecoded else {
+                throw Problem(
+                    .unsupported,
+                    "If-Match: the origin gives no strong ETag for \(url)",
+                    hint: "Leave If-Match out; then the last write wins."
+                )
+            }
+            var headers = headers
+            headers.set("If-Match", tag)
+            return headers
+        case .current, .deleted, .passed:
+            throw Problem(.preconditionFailed, "\(url) is not what the request expects")
+        }
     }
 
     /// Waits until no queued write has the URL as its target; false if the client hangs up.

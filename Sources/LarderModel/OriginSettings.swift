@@ -78,6 +78,15 @@ package struct FetchSettings: Equatable, Sendable {
     }
 }
 
+extension OriginSettings {
+    /// The same for a request whose answer is to come without a content coding.
+    package var plain: OriginSettings {
+        var settings = self
+        settings.fetch.compresses = false
+        return settings
+    }
+}
+
 /// The name of a configured server: 1 to 64 letters, digits, `.`, `_` and `-`.
 package struct OriginName: Hashable, Sendable, Comparable, CustomStringConvertible {
     package let text: String

@@ -63,26 +63,28 @@ struct Departing: WriterPart {
         }
         for id in seen where compared[id] == nil { compared[id] = try sentBase(of: id, scope) }
         let made = try state.temporaries.waiting(madeBy: whole.modifier.number)
+        let row = try row(of: whole.modifier, compared, scope)
         return DepartingModifier(
             whole: whole,
             bases: bases,
             compared: compared,
-            etag: try etag(of: whole.modifier, compared, scope),
+            etag: row?.etag,
+            isTagOfCodedBytes: row.map { $0.etag != nil && $0.isDecoded } ?? false,
             taken: try taken(before: whole.modifier, scope),
             createsIDs: !made.isEmpty,
             joined: joined
         )
     }
 
-    /// The ETag that the request's own URL gave; nil if the target is another by now.
+    /// The row with what the request's own URL gave; nil if the target is another by now.
     ///
     /// A POST gets none: many servers ignore an If-Match there, and with one the request would
     /// count as one that can be repeated.
-    private func etag(
+    private func row(
         of modifier: StoredModifier,
         _ compared: [EntryID: TargetBase],
         _ scope: ScopeKey
-    ) throws(StoreError) -> String? {
+    ) throws(StoreError) -> Entry? {
         guard modifier.method != "POST", !modifier.mayBeApplied,
             let url = try? EntryID(modifier.url)
         else { return nil }
@@ -90,14 +92,14 @@ struct Departing: WriterPart {
             if id == url {
                 let base =
                     if let known = compared[id] { known } else { try sentBase(of: id, scope) }
-                return base.etag
+                return base.row
             }
             guard let name = id.entity, shared.origins.ownID(name) == url else { continue }
             // The answer at its URL is where the entity is. If its entities have changed since, it
             // has no ETag.
             let place = try sharing.place(of: TargetName(scope, id)).scope
             if place != scope, try hiding.isHidden(url, from: scope) { return nil }
-            return try sentBase(of: url, place).etag
+            return try sentBase(of: url, place).row
         }
         return nil
     }
@@ -138,7 +140,7 @@ extension WriterPart {
 }
 
 extension TargetBase {
-    fileprivate var etag: String? {
-        if case .value(let entry, _) = self { entry.etag } else { nil }
+    fileprivate var row: Entry? {
+        if case .value(let entry, _) = self { entry } else { nil }
     }
 }

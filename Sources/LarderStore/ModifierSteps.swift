@@ -159,6 +159,8 @@ package struct DepartingModifier: Sendable {
     package let compared: [EntryID: TargetBase]
     /// The ETag that the request's own URL gave last, where that is a target's own URL.
     package let etag: String?
+    /// Whether that ETag names coded bytes, so that an If-Match needs the one of the plain bytes.
+    package let isTagOfCodedBytes: Bool
     /// Effects on the targets that the origin has taken, although base may not show them yet.
     package let taken: [EntryID: [[UInt8]]]
     /// Whether it creates things whose ids the answer is to tell.

@@ -37,10 +37,9 @@ package import LarderModel
 /// 3. No repetition once the origin counted as down at the start, and none past the deadline.
 /// 4. `finished` is the end.
 /// 5. A flight that passes its answer on asks without a condition, as there is no row to confirm.
-///    It never asks again once the client has the head. An answer that is kept is never passed on.
-/// 6. A POST is never conditional (RFC 9110 13.1.2).
 ///    It never asks again once the client has the head. A kept answer goes to a client while it
 ///    arrives only after ``handedOver()``; no failure leads to another request then.
+/// 6. A POST is never conditional (RFC 9110 13.1.2).
 package struct FlightMachine: Equatable, Sendable {
     package enum State: Equatable, Sendable {
         case idle
@@ -243,14 +242,12 @@ package struct FlightMachine: Equatable, Sendable {
         switch state {
         case .asking(let attempt): url = attempt
         // A body that broke off is asked for again from its beginning.
-        case .receiving:
-            url = Attempt(url: rules.url, method: rules.method, isConditional: false)
         case .receiving where !isHandedOver:
-            url = Attempt(url: rules.url, isConditional: false)
+            url = Attempt(url: rules.url, method: rules.method, isConditional: false)
             if case .undecodable = failure, !wantsIdentity {
                 defer { checkInvariants() }
                 wantsIdentity = true
-                return .ask(ask(rules.url))
+                return .ask(ask(rules.url, rules.method))
             }
         case .passing, .receiving:
             // A client already has a part of the body.

@@ -101,7 +101,7 @@ package struct RawWriteCommand: Equatable, Sendable {
         throw Problem(
             .unsupported,
             "If-Match: the tag is the daemon's own, which no origin knows",
-            hint: "Give the tag that the entry has with show=base."
+            hint: "Leave the field out: the daemon sends the If-Match that the origin knows."
         )
     }
 

@@ -60,8 +60,8 @@ struct ReadingTests {
                 headers: {X-Client: larder, Accept-Language: "de, en", X-Number: 5}
                 fetch: {policy: network-first, network_wait: 0ms, timeout: 1m,
                         connect_timeout: 1s, ttl: 7d, store_no_store: true,
-                        min_refresh: 30s}
-                        connect_timeout: 1s, ttl: 7d, store_no_store: true, compression: false}
+                        min_refresh: 30s, compression: false, post_reads: [/g, "/s/*"],
+                        vary: [X-T], refused_if: {pointer: /errors}}
                 modifiers: {respond_async: true, idempotency: {header: X-Key, honoured: true},
                             answer: representation, after_unknown: hold, accepted_limit: 1h,
                             stalled_after: 3, keep_headers: [X-Total], if_match: strict,
@@ -85,6 +85,9 @@ struct ReadingTests {
         second.fetch.storesNoStore = true
         second.fetch.minRefresh = .seconds(30)
         second.fetch.compresses = false
+        second.fetch.postReads = ["/g", "/s/*"]
+        second.fetch.vary = ["x-t"]
+        second.fetch.refusedIf = [RefusalRule(pointer: "/errors")]
         second.modifiers.respondsAsync = true
         second.modifiers.idempotency.header = "X-Key"
         second.modifiers.idempotency.isHonoured = true
