@@ -237,6 +237,27 @@ struct RefreshTests {
         }
     }
 
+    @Test("No poll leaves while a captive portal answers, or the origin is offline (S41)")
+    func captive() async throws {
+        let url = url
+        fixture.upstream.answerOthers { $0.url == url ? .json("[1]") : nil }
+        let follower = follow(.seconds(30))
+        _ = try await follower.frames.element(0)
+        try await until { try report().refresh != nil }
+        let (states, name) = (fixture.engine.context.originStates, try OriginName("example"))
+        states.notePortal(name)
+        #expect(try report().refreshPausedBy == .captive)
+        try await advance { try report().nextRefreshAt == nil }
+        // The probes do not reach the origin's base URL, so it counts as offline from then on.
+        try await advance { try report().refreshPausedBy == .offline }
+        let begun = fixture.clock.monotonic()
+        try await advance { fixture.clock.monotonic() - begun > .seconds(600) }
+        #expect(asked == 1)
+        states.noteAnswer(name)
+        try await advance { asked > 1 }
+        follower.hangUp()
+    }
+
     @Test("No poll leaves while Retry-After runs (S41)")
     func retryAfter() async throws {
         serve()
