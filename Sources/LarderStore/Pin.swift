@@ -338,7 +338,10 @@ package struct PinStore: Sendable {
 
     package func refreshed(after number: Int64) async throws(StoreError) -> [Pin] {
         try await store.read { reader throws(StoreError) in
-            try reader.stateReader().pins(where: "refresh IS NOT NULL", after: number)
+            try reader.stateReader().pins(
+                where: "refresh IS NOT NULL AND pinned_at IS NOT NULL",
+                after: number
+            )
         }
     }
 
