@@ -87,7 +87,7 @@ package struct DurableRow: Sendable {
         isWanted = row.isTrue(DurableColumn.wanted)
         isTargeted = row.isTrue(DurableColumn.targeted)
         targets = numbers.count(DurableColumn.targets)
-        keepsShared = row.isTrue(DurableColumn.shared)
+        keepsShared = row.integer(DurableColumn.shared) == 1
         isHeld = row.isTrue(DurableColumn.held)
         isInPins = row.isTrue(DurableColumn.inPins)
         payer = row.integerOrNil(DurableColumn.payer).flatMap(UInt32.init(exactly:))

@@ -33,7 +33,7 @@ package struct Pin: Equatable, Sendable {
             PinTrouble(problem: $0, reason: row.text(DurableColumn.reason) ?? "")
         }
         isWanted = row.isTrue(DurableColumn.wanted)
-        keepsShared = row.isTrue(DurableColumn.shared)
+        keepsShared = row.integer(DurableColumn.shared) == 1
         refresh = row.integerOrNil(DurableColumn.refresh).map {
             min(max(.milliseconds($0), Limits.minRefreshTimes.lowerBound), Limits.refreshTimeMax)
         }
