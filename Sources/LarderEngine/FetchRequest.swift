@@ -85,7 +85,6 @@ struct FetchRequest: Sendable {
             throw Problem(.badRequest, "refresh: it asks the origin, which cache-only does not")
         }
         guard let id = command.id, !context.refreshes.hasRoom(for: id, scope) else {
-        guard let id = try? EntryID(command.url), !context.refreshes.hasRoom(for: id, scope) else {
             return
         }
         throw .tooManyPolledRows

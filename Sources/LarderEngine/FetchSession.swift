@@ -220,7 +220,9 @@ struct FetchSession<Printer: FetchPrinter> {
         guard cached.entry.kind != .tombstone else {
             return await tellDeleted(cached.deletion, occasion)
         }
-        guard let body = try? await open(cached) else { return await refuse(.problem(evicted)) }
+        guard let body = try? await open(cached) else {
+            return await refuse(.problem(.evicted(request.url)))
+        }
         await show(cached, body, occasion)
     }
 
@@ -253,10 +255,6 @@ struct FetchSession<Printer: FetchPrinter> {
     /// The body as it is printed; nil where it is gone meanwhile.
     func open(_ answer: ShownAnswer) async throws(StoreError) -> RawAnswer.Body? {
         try await answer.open(context.store, asItIs: request.raw != nil, now: context.clock.now())
-    }
-
-    var evicted: Problem {
-        Problem(.badAnswer, "what was cached for \(request.url) was evicted meanwhile")
     }
 
     mutating func fail(_ failure: FetchFailure, _ afterFinalFrame: Machine.AfterFinalFrame) async {
@@ -358,7 +356,7 @@ extension FetchSession {
         // A newer row replaced the answer, or it was evicted and the client can ask again.
         case .gone:
             if mayPassOn { return askNetwork(passingOn: true) }
-            answer = .failed(.problem(evicted))
+            answer = .failed(.problem(.evicted(request.url)))
         }
         await tell(machine.networkAnswered(answer), view, body, outcome.occasion)
     }

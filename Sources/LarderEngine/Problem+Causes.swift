@@ -122,6 +122,11 @@ extension Problem {
         if failure == .tooLarge { hint += " To keep it, raise cache.max_entry_bytes." }
     }
 
+    /// The cached answer left the cache before a client had it.
+    static func evicted(_ url: WebURL) -> Problem {
+        Problem(.badAnswer, "what was cached for \(url) was evicted meanwhile")
+    }
+
     /// The origin says that `name` is deleted, or a modifier deletes it.
     package static func deleted(_ name: String, by source: AnswerSource) -> Problem {
         guard source == .modifier else {

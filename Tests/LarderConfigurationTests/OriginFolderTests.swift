@@ -179,7 +179,7 @@ struct KeptOriginTests {
             "headers": {"X-Quote": "a \"b\" \\ c: #d é", "null": "~", "X-Number": "017"},
             "fetch": {"policy": "network-first", "network_wait": "1s", "timeout": "2m",
             "connect_timeout": "3s", "ttl": "4d", "store_no_store": true, "min_refresh": "7s",
-            "compression": false, "post_reads": ["/g"], "vary": ["x-t"], "refused_if": {"pointer": "/e"}},
+            "compression": false, "post_reads": ["/g"], "vary": ["x-t"], "refused_if": [{"pointer": "/e"}]},
             "modifiers": {"respond_async": true, "idempotency": {"header": "1|#", "honoured": true},
             "answer": "representation", "after_unknown": "resend", "accepted_limit": "5d",
             "stalled_after": 6}}
