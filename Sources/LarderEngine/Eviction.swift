@@ -150,6 +150,7 @@ private struct EvictionRun {
                 client: client
             )
             guard isEvicted else { return }
+            context.refreshes.unpinned(id, scope, context)
         }
         guard hasBytes else { return }
         report.evicted += 1

@@ -108,7 +108,7 @@ struct FetchRequest: Sendable {
         let now = context.clock.now()
         var look = EntryReader(context: context, scope: lookupScopes.own, reader: reader, now: now)
         (look.isPartial, look.isUse) = (command.isPartial, isUse)
-        guard let id = try id(reader, lookupScopes, context.variants, now: now),
+        guard let id = try id(reader, lookupScopes, context.variants, now: now, isUse: isUse),
             let found = try look.answer(of: id, in: lookupScopes)
         else { return nil }
         // A view that only modifiers made answers a request with any headers.
@@ -135,14 +135,15 @@ struct FetchRequest: Sendable {
         _ reader: StoreReader,
         _ lookupScopes: LookupScopes,
         _ variants: Variants,
-        now: Timestamp
+        now: Timestamp,
+        isUse: Bool
     ) throws(StoreError) -> EntryID? {
         guard !command.headers.fields.isEmpty, let own = command.id,
             let marker = try? Variants.markerID(of: own)
         else { return command.id }
         var names: [String] = []
         for scope in lookupScopes.scopes {
-            let found = try reader.withEntry(scope, marker, now: now) { row in
+            let found = try reader.withEntry(scope, marker, now: now, isUse: isUse) { row in
                 row.withBody { String(decoding: $0, as: UTF8.self) }.split(separator: ",")
             }
             guard let found else { continue }

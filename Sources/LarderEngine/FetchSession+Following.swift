@@ -203,6 +203,7 @@ final class Following {
             at: request.origin.name,
             every: interval,
             since: answered,
+            isOwn: held?.place == lookupScopes.own,
             context
         )
         return refreshing != nil

@@ -88,6 +88,8 @@ package struct Pins: EnginePart {
         defer { if !isWritten { _ = setPin(before) } }
         let outcome = try await want(id, scope, attempt, asked, interval: refresh)
         isWritten = outcome != .miss
+        // A poll may have found no pin before it was written.
+        if isWritten { _ = setPin(refresh) }
         if case .held = outcome, let entry = try await pin(of: id, scope).entry {
             refreshes.noteAnswer(of: id, scope, at: entry.storedAt, context)
         }
@@ -175,7 +177,10 @@ package struct Pins: EnginePart {
     /// Gives an entry back to the cache; false when it was not pinned.
     package func unpin(_ id: EntryID, _ scope: ScopeKey) async throws(Problem) -> Bool {
         let wasPinned = try await storing(await store.pins.unpin(scope, id, now: clock.now()))
-        context.refreshes.unpinned(id, scope, context)
+        // Another client may have pinned it again.
+        if try await storing(await store.pins.pin(scope, id)) == nil {
+            context.refreshes.unpinned(id, scope, context)
+        }
         return wasPinned
     }
 

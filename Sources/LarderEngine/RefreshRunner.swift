@@ -19,6 +19,22 @@ final class RefreshRunner: Sendable {
         var lastNumber = 0
         /// The next moment at which the runner looks without an event.
         var lookDue: Duration?
+        /// Both clocks, as they were last.
+        var clocks: (wall: Timestamp, monotonic: Duration)?
+
+        /// Tells the machine of the time that the device slept since the last event, before that
+        /// counts for a row that is new or has just been answered.
+        mutating func catchUp(
+            _ wall: Timestamp,
+            _ now: Duration,
+            randomUnit: @autoclosure () -> Double
+        ) {
+            defer { clocks = (wall, now) }
+            guard let clocks, !machine.isEmpty else { return }
+            let slept = wall.since(clocks.wall) - (now - clocks.monotonic)
+            guard slept >= Limits.suspendTimeMin else { return }
+            machine.slept(for: slept, now: now, randomUnit: randomUnit())
+        }
     }
 
     private let state = Mutex(State())
@@ -38,7 +54,9 @@ final class RefreshRunner: Sendable {
         _ change: (inout State, _ now: Duration, _ randomUnit: Double) -> Value
     ) -> Value {
         let (now, randomUnit) = (context.clock.monotonic(), context.randomUnit())
+        let wall = context.clock.now()
         let value = state.withLock { state in
+            state.catchUp(wall, now, randomUnit: randomUnit)
             let value = change(&state, now, randomUnit)
             isUsed.store(!state.machine.isEmpty, ordering: .relaxed)
             return value
@@ -65,6 +83,7 @@ final class RefreshRunner: Sendable {
         at origin: OriginName,
         every interval: Duration,
         since answered: Timestamp?,
+        isOwn: Bool,
         _ context: EngineContext
     ) -> FollowedRefresh? {
         let row = Row(scope.scope, id)
@@ -76,6 +95,7 @@ final class RefreshRunner: Sendable {
                     at: origin,
                     every: interval,
                     age: age,
+                    isOwn: isOwn,
                     now: now,
                     randomUnit: randomUnit
                 )
@@ -190,12 +210,14 @@ final class RefreshRunner: Sendable {
         let id: EntryID?
         switch outcome {
         case .current(let answer): id = answer.entry.id
-        case .deleted: id = plan.cached?.id ?? plan.key.id
+        case .deleted: id = plan.rowID(context)
         case .failed, .refused, .passed: id = nil
         }
         let scope = flight.isPrivate ? plan.payer.scope : plan.key.scope.scope
         let (now, randomUnit) = (context.clock.monotonic(), context.randomUnit())
+        let wall = context.clock.now()
         let isHeldUp = state.withLock { state in
+            state.catchUp(wall, now, randomUnit: randomUnit)
             if let id { state.machine.answered(id, in: scope, now: now, randomUnit: randomUnit) }
             return state.machine.isHeldUp
         }
@@ -224,14 +246,13 @@ extension RefreshRunner {
             let timer = DeadlineTimer()
             group.addTask { await timer.run(context.clock) { self.look() } }
             await restore(context)
-            var clocks = (wall: context.clock.now(), monotonic: context.clock.monotonic())
             // Down origins are asked whether they are back while rows of them are paused.
             var interests: [Account: OriginInterest] = [:]
             var timerDue: Duration?
             look()
             for await _ in mailbox.events {
                 isLooking.lower()
-                let polls = polls(&clocks, context)
+                let polls = polls(context)
                 for poll in polls { group.addTask { await self.run(poll, context) } }
                 let paused = Set(state.withLock { Array($0.machine.pausedAccounts) })
                 for account in interests.keys where !paused.contains(account) {
@@ -266,10 +287,7 @@ extension RefreshRunner {
                 guard let end = page.last else { return }
                 last = end.number
                 for pin in page {
-                    let scope = context.store.key(for: pin.scope)
-                    guard let interval = pin.refresh, let origin = pin.origin else { continue }
-                    let answered = pin.entry?.storedAt
-                    setPin(pin.id, scope, at: origin, every: interval, since: answered, context)
+                    try await restore(pin, context)
                 }
             }
         } catch {
@@ -277,23 +295,28 @@ extension RefreshRunner {
         }
     }
 
+    /// A client may have given the pin another interval meanwhile.
+    private func restore(_ pin: Pin, _ context: EngineContext) async throws(StoreError) {
+        let scope = context.store.key(for: pin.scope)
+        guard let given = pin.refresh, pinInterval(of: pin.id, scope) == nil else { return }
+        let attempt = PinAttempt(context, scope, pin.id)
+        guard let name = attempt?.name ?? pin.origin else { return }
+        let interval = max(given, attempt?.origin.fetch.minRefresh ?? given)
+        // The row of a pin that keeps a shared one has no bytes.
+        let whole = pin.entry == nil ? try await context.store.pins.pin(scope, pin.id) : pin
+        let answered = whole?.entry?.storedAt
+        setPin(pin.id, scope, at: name, every: interval, since: answered, context)
+    }
+
     /// Tells the machine what the clocks and the origins say, and returns the polls that leave.
-    private func polls(
-        _ clocks: inout (wall: Timestamp, monotonic: Duration),
-        _ context: EngineContext
-    ) -> [RefreshMachine.Poll] {
+    private func polls(_ context: EngineContext) -> [RefreshMachine.Poll] {
         let (wall, now) = (context.clock.now(), context.clock.monotonic())
-        let slept = wall.since(clocks.wall) - (now - clocks.monotonic)
-        clocks = (wall, now)
         return state.withLock { state in
+            state.catchUp(wall, now, randomUnit: context.randomUnit())
             guard !state.machine.isEmpty else { return [] }
             let states = context.originStates
             func isShut(_ account: Account) -> Bool {
                 states.refreshPause(of: account.origin, for: account.scope) != nil
-            }
-            if slept >= Limits.suspendTimeMin {
-                let randomUnit = context.randomUnit()
-                state.machine.slept(for: slept, now: now, randomUnit: randomUnit)
             }
             for account in Array(state.machine.pausedAccounts) where !isShut(account) {
                 state.machine.accountOpened(account, now: now, randomUnit: context.randomUnit())
@@ -339,12 +362,14 @@ extension RefreshRunner {
                 // A pin that waits for its bytes is ``PinFetchRunner``'s to fetch.
                 guard !pin.isWanted else { return .answered }
                 guard let attempt = PinAttempt(context, scope, row.id) else { return .failed }
+                guard mayLeave(row, to: attempt.name, context) else { return .shut }
                 let outcome = try await attempt.poll()
                 return self.outcome(outcome, attempt.name, scope, context)
             }
             guard let order else { return .answered }
             // The follower's credential may be another by now.
             guard let origin = try? context.origin(of: order.url, in: scope) else { return .failed }
+            guard mayLeave(row, to: origin.name, context) else { return .shut }
             let request = FetchRequest(order, origin: origin)
             let outcome = try await context.flightStarter.poll(request, scope)
             return self.outcome(outcome, origin.name, scope, context)
@@ -352,6 +377,16 @@ extension RefreshRunner {
             context.note("a row was not refreshed", error, of: row.id)
             return .failed
         }
+    }
+
+    /// Whether a poll may leave to the origin that the URL of its row belongs to now.
+    private func mayLeave(_ row: Row, to origin: OriginName, _ context: EngineContext) -> Bool {
+        let isKnown = state.withLock { state in
+            guard state.machine.schedule(of: row)?.account.origin != origin else { return true }
+            state.machine.moved(row, to: origin)
+            return false
+        }
+        return isKnown || context.originStates.refreshPause(of: origin, for: row.scope) == nil
     }
 
     private func outcome(

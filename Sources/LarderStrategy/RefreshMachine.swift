@@ -79,7 +79,9 @@ package struct RefreshMachine: Sendable {
     }
 
     struct Polled {
-        let account: Account
+        var account: Account
+        /// Whether its user has a row of their own, which no answer of the shared scope changes.
+        var isOwn = false
         /// How many followers ask for an interval.
         var followers: [Duration: Int] = [:]
         var pin: Duration?
@@ -158,11 +160,13 @@ package struct RefreshMachine: Sendable {
         at origin: OriginName,
         every interval: Duration,
         age: Duration,
+        isOwn: Bool = false,
         now: Duration,
         randomUnit: Double
     ) -> Bool {
         defer { checkInvariants() }
         guard add(row, at: origin, age: age, now: now) else { return false }
+        if isOwn { rows[row]?.isOwn = true }
         change(row, now: now, randomUnit) { $0.followers[interval, default: 0] += 1 }
         return true
     }
@@ -260,8 +264,10 @@ package struct RefreshMachine: Sendable {
 
     // MARK: Answers
 
-    /// The origin has answered for a row, to any client; an answer of the shared scope counts for
-    /// every user.
+    /// The origin has answered for a row, to any client.
+    ///
+    /// An answer of the shared scope counts for every user without an own row. If it comes while the
+    /// user's row is asked, the user has none any more.
     package mutating func answered(
         _ id: EntryID,
         in scope: Scope,
@@ -270,8 +276,11 @@ package struct RefreshMachine: Sendable {
     ) {
         guard let found = scopes[id] else { return }
         defer { checkInvariants() }
-        for scope in scope == .shared ? found : found.intersection([scope]) {
+        let isShared = scope == .shared
+        for scope in isShared ? found : found.intersection([scope]) {
             let row = Row(scope, id)
+            if isShared, rows[row]?.isOwn == true, rows[row]?.state != .asked { continue }
+            rows[row]?.isOwn = !isShared
             rows[row]?.since = now
             rows[row]?.failures = 0
             guard rows[row]?.state != .asked else { continue }
@@ -306,6 +315,13 @@ package struct RefreshMachine: Sendable {
         } else {
             setTime(of: poll.row, now: now, randomUnit)
         }
+    }
+
+    /// The URL of a row that is asked belongs to another origin by now.
+    package mutating func moved(_ row: Row, to origin: OriginName) {
+        defer { checkInvariants() }
+        guard rows[row]?.state == .asked else { return }
+        rows[row]?.account = Account(origin, row.scope)
     }
 
     // MARK: Accounts and clocks

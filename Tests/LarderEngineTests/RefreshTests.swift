@@ -405,6 +405,7 @@ struct RefreshTests {
                 at: try OriginName("example"),
                 every: .seconds(3_600),
                 since: nil,
+                isOwn: false,
                 context
             )
             held.append(try #require(refresh))

@@ -90,9 +90,36 @@ struct RefreshMachineTests {
         let other = Scope.own(uid: 1_001, account: .default)
         machine.answered(row.id, in: other, now: .seconds(60), randomUnit: 0)
         #expect(machine.nextDue == .seconds(155))
-        // A shared row is answered for all its users.
+        // The row is the user's own, which an answer of the shared row does not change.
         machine.answered(row.id, in: .shared, now: .seconds(70), randomUnit: 0)
-        #expect(machine.nextDue == .seconds(170))
+        #expect(machine.nextDue == .seconds(155))
+        let polls = look(&machine, .seconds(155))
+        machine.answered(row.id, in: .shared, now: .seconds(156), randomUnit: 0)
+        machine.pollEnded(polls[0].number, .answered, now: .seconds(156), randomUnit: 0)
+        machine.answered(row.id, in: .shared, now: .seconds(160), randomUnit: 0)
+        #expect(machine.nextDue == .seconds(260), "its own request gave the shared row")
+    }
+
+    @Test("An answer of the shared row counts for all users without an own one (S39)")
+    func sharedAnswer() throws {
+        var machine = RefreshMachine()
+        let row = try row("a")
+        #expect(follow(&machine, row, every: .seconds(100), age: .seconds(40)))
+        machine.answered(row.id, in: .shared, now: .seconds(20), randomUnit: 0)
+        #expect(machine.nextDue == .seconds(120))
+    }
+
+    @Test("A row whose URL another origin has now waits for that one (S41)")
+    func moved() throws {
+        var machine = RefreshMachine()
+        let (row, shop) = (try row("a"), try OriginName("shop"))
+        #expect(follow(&machine, row, every: .seconds(10)))
+        let polls = look(&machine, .seconds(10))
+        machine.moved(row, to: shop)
+        machine.pollEnded(polls[0].number, .shut, now: .seconds(11), randomUnit: 0)
+        #expect(Array(machine.pausedAccounts) == [RefreshMachine.Account(shop, row.scope)])
+        machine.moved(row, to: try OriginName("other"))
+        #expect(machine.schedule(of: row)?.account.origin == shop, "it is not asked")
     }
 
     @Test("A row that is polled is asked by one poll, whose answer sets the next one (S39)")
