@@ -108,9 +108,9 @@ extension EngineContext {
         fence: AnswerFence?,
         now: Timestamp
     ) async throws(StoreError) -> PutReceipt {
-        // An answer to a query or to headers says nothing about the entity.
+        // An answer to a query, a body or headers says nothing about the entity.
         guard let rules = plan.rules, let number, plan.key.headers.fields.isEmpty,
-            plan.key.url.path == plan.key.url.pathAndQuery[...],
+            plan.key.content == nil, plan.key.url.path == plan.key.url.pathAndQuery[...],
             let path = plan.origin.path(of: plan.key.url), let key = rules.key(ofPath: path)
         else { return try await store.put(tombstone, now: now, fence: fence) }
         let name = EntityName(key, of: plan.origin.name)
@@ -168,7 +168,7 @@ extension EngineContext {
     /// The origin has refused a read: a final refusal is an answer, too.
     func noteRefusal(_ status: Int, _ plan: Flight.Plan, _ fence: AnswerFence?) async {
         guard (400..<500).contains(status), ![401, 407, 408, 425, 429].contains(status),
-            let id = plan.cached?.id ?? plan.key.id
+            let id = plan.rowID(self)
         else { return }
         await noteAnswer(for: id, hasEntity: true, plan, fence)
     }

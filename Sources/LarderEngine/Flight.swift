@@ -127,8 +127,8 @@ final class Flight: Sendable {
         }
         if let cachedID { store.release(plan.key.scope, cachedID) }
         plan.pipe?.finish(isWhole: false)
-        context.refreshes.landed(self, outcome, context)
         isLanding()
+        context.refreshes.landed(self, outcome, context)
         end(outcome)
     }
 
@@ -152,10 +152,12 @@ final class Flight: Sendable {
     /// Tells the head of an answer that is stored while the client takes it; nil if the client waits
     /// for the stored answer.
     ///
-    /// An entity of the answer may be newer in the store, so that other bytes show.
+    /// An entity of the answer may be newer in the store, so that other bytes show. The body may be
+    /// a refusal.
     func handOver(stored reply: UpstreamReply) -> StreamedBody? {
         guard let pipe = plan.pipe, reply.status == 200, reply.headers["Content-Length"] != "0",
-            plan.rules == nil || !ResponseHead.isJSON(reply.headers)
+            plan.rules == nil && plan.origin.fetch.refusedIf.isEmpty
+                || !ResponseHead.isJSON(reply.headers)
         else { return nil }
         var head = PassedHead(reply)
         head.isOfRange = true
@@ -241,8 +243,21 @@ struct FlightAnswer: Sendable {
     var isOvertaken = false
     /// Whether it is kept normalized: what it shows may be newer than its bytes.
     var isNormalized = false
+    /// The last revision that was told when its request left, if the answer of a later request has
+    /// its row: that one shows once it is written.
+    private(set) var lateSince: Revision?
     /// Cookies that the origin sets; only the client that asked gets them, and they are not stored.
     var cookies = HeaderFields()
+
+    init(entry: Entry, bytes: [UInt8]?, status: Int) {
+        (self.entry, self.bytes, self.status) = (entry, bytes, status)
+    }
+
+    /// An answer for whose row that of a later request came first.
+    init(late entry: Entry, _ bytes: [UInt8]?, status: Int, since start: Revision) {
+        self.init(entry: entry, bytes: bytes, status: status)
+        lateSince = start
+    }
 }
 
 struct OriginRefusal: Equatable, Sendable {
@@ -410,6 +425,12 @@ struct FlightStarter: Sendable {
         // Nothing leaves for it.
         guard !context.originStates.isManuallyOffline(origin.name) else {
             return tell(.failed(Problem(offline: origin.name)))
+        }
+        do throws(Problem) {
+            // The origin's settings may be others than when the body was stored.
+            try request.content?.check(request.url, origin)
+        } catch {
+            return tell(.failed(error))
         }
         let plan = Flight.Plan(
             key: Flight.Key(

@@ -203,7 +203,7 @@ struct FlightRun: ~Copyable {
     private mutating func receive(_ reply: UpstreamReply) async throws(UpstreamError) -> Step {
         let now = context.clock.now()
         let freshness = Freshness(reply.headers, settings: plan.origin.fetch, now: now)
-        guard let id = plan.cached?.id ?? plan.key.id else {
+        guard let id = plan.rowID(context) else {
             _ = machine.gaveUp()
             return .finish(.failed(Problem(.badURL, "'\(url)' is too long for an id")))
         }
@@ -282,8 +282,11 @@ struct FlightRun: ~Copyable {
             entry.request = plan.key.content
             if taken.body != nil, isLate(entry.id) {
                 abandon(taken.body)
-                // The stored row is newer, so it is shown instead.
-                return .current(FlightAnswer(entry: entry, bytes: nil, status: reply.status))
+                entry.revision = try unstoredRevision(of: entry)
+                let bytes = taken.bytes
+                return .current(
+                    FlightAnswer(late: entry, bytes, status: reply.status, since: start)
+                )
             }
             let body = FrameBody(entry, in: plan.key.scope.scope, bytes: taken.bytes)
             let isAddressed = if case .href = body { true } else { false }
@@ -414,7 +417,7 @@ struct FlightRun: ~Copyable {
 
     private mutating func writeTombstone(_ status: Int) async -> Step {
         let now = context.clock.now()
-        guard let id = plan.cached?.id ?? plan.key.id else {
+        guard let id = plan.rowID(context) else {
             _ = machine.stored()
             return .finish(.failed(Problem(.badURL, "'\(url)' is too long for an id")))
         }
@@ -422,7 +425,7 @@ struct FlightRun: ~Copyable {
         entry.request = plan.key.content
         if isLate(id) {
             _ = machine.stored()
-            return .finish(.current(FlightAnswer(entry: entry, bytes: nil, status: status)))
+            return .finish(.current(FlightAnswer(late: entry, nil, status: status, since: start)))
         }
         let new = NewEntry(entry, .inline([]), of: plan, since: start, context)
         do throws(StoreError) {

@@ -87,12 +87,10 @@ extension Modifiers {
             destination = .queue(url, keyHeader: origin.modifiers.idempotency.header)
         }
         guard !write.prefersAsync, let method = ReadMethod(rawValue: write.method),
-            method == .query || origin.isPostRead(url)
+            method == .query || origin.isPostRead(url), write.hasPlainBody
         else { return destination }
-        let read = PossibleRead(
-            method: method,
-            mediaType: write.headers["Content-Type"] ?? MediaType.json
-        )
+        let type = write.headers["Content-Type"] ?? MediaType.json
+        let read = PossibleRead(method: method, url: url, mediaType: type)
         return .read(read, orElse: destination)
     }
 }
@@ -110,11 +108,14 @@ package indirect enum WriteDestination: Sendable {
 /// A request on the raw routes that is a read unless its body says otherwise.
 package struct PossibleRead: Sendable {
     package let method: ReadMethod
+    let url: WebURL
     let mediaType: String
 
     /// The body as one of a read; nil if the request is a write.
     package func content(_ body: [UInt8]) -> RequestContent? {
-        guard GraphQLRequest.refusal(of: body, mediaType: mediaType) == nil else { return nil }
+        guard GraphQLRequest.refusal(of: body, mediaType: mediaType, at: url) == nil else {
+            return nil
+        }
         return RequestContent(method, mediaType: mediaType, bytes: body)
     }
 }

@@ -77,6 +77,14 @@ extension RequestContent {
             return nil
         }
         let body = given.first ?? ("body", [], MediaType.json)
+        let coding = options.headers?.members.first { $0.name.lowercased() == "content-encoding" }
+        guard coding == nil else {
+            throw Problem(
+                .unsupported,
+                "headers: a body with a Content-Encoding is not looked into, so it is no read",
+                hint: "Send the body without a Content-Encoding."
+            )
+        }
         let type = options.contentType ?? body.type
         guard !type.isEmpty, type.utf8.count <= Limits.readTypeBytesMax,
             type.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F })
@@ -104,7 +112,8 @@ extension RequestContent {
                     + "fetch.post_reads in the configuration."
             )
         }
-        guard let reason = GraphQLRequest.refusal(of: bytes, mediaType: mediaType) else { return }
+        let reason = GraphQLRequest.refusal(of: bytes, mediaType: mediaType, at: url)
+        guard let reason else { return }
         throw Problem(
             .notARead,
             reason,
@@ -166,6 +175,14 @@ extension OriginSettings {
 }
 
 extension Flight.Plan {
+    /// The id of the row that the request is for, as far as it is known before the answer.
+    func rowID(_ context: EngineContext) -> EntryID? {
+        if let cached { return cached.id }
+        return key.id.flatMap {
+            try? context.variants.id(of: $0, names: [], request: key.headers, origin: origin)
+        }
+    }
+
     /// The header fields of an attempt, with the validators of what is cached.
     func headers(for attempt: FlightMachine.Attempt, _ rules: FlightRules) -> HeaderFields {
         var headers = rules.carried(key.headers, to: attempt.url)

@@ -169,7 +169,7 @@ struct NetworkResultReader {
         let (id, scope) = (answer.entry.id, scope)
         let isTargeted = context.isTargeted(scope, id)
         let came = answer.bytes.map { ShownAnswer(answer.entry, $0, in: scope) }
-        if !isTargeted, !answer.isNormalized, !answer.isOvertaken {
+        if !isTargeted, !answer.isNormalized, !answer.isOvertaken, answer.lateSince == nil {
             if var came {
                 came.overlay.failed = (try? reader.targets.failures(scope, id)) ?? 0
                 return .current(came)
@@ -192,6 +192,10 @@ struct NetworkResultReader {
         let (lookupScopes, isPartial) = (context.lookupScopes(scope, request), request.isPartial)
         let row = try await entries.answer(lookupScopes, id, on: reader, isPartial: isPartial)
         guard let row else { return came.map { .current($0) } ?? .gone }
+        if let since = answer.lateSince, let came, !isTargeted, row.entry.revision <= since {
+            // The answer of the later request is not written yet.
+            return .current(came)
+        }
         return row.entry.kind == .tombstone ? deleted(row) : .current(known(row))
     }
 

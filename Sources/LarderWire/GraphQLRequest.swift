@@ -1,36 +1,75 @@
 import LarderJSON
-import LarderModel
+package import LarderModel
 
 /// Tells a GraphQL query from an operation that may change something.
 package enum GraphQLRequest {
-    /// The reason why a body may not be sent as a read; nil if it may.
+    /// The reason why a body may not be sent to a URL as a read; nil if it may.
     ///
-    /// Any other body than GraphQL's is a read's. In JSON a body of GraphQL is an object, or a list of
-    /// objects, with `query`. The daemon does not know the operations of persisted queries.
-    package static func refusal(of body: [UInt8], mediaType: String) -> String? {
+    /// A GraphQL request is an object of JSON, or a list of them, or a form, or the URL's query, with
+    /// `query`. Any other body is a read's. The daemon does not know the operations of persisted
+    /// queries.
+    package static func refusal(of body: [UInt8], mediaType: String, at url: WebURL) -> String? {
+        if let reason = refusal(ofForm: Array(url.query.utf8)) { return reason }
         let essence = MediaType.essence(of: mediaType)
-        if essence == "application/graphql" { return refusal(ofDocument: body, named: nil) }
-        if essence == "multipart/form-data" {
+        switch essence {
+        case "application/graphql": return refusal(ofDocument: body, named: nil)
+        case "application/x-www-form-urlencoded": return refusal(ofForm: body)
+        case _ where essence.hasPrefix("multipart/"):
             return "a form of several parts is no read: it may upload files"
+        case _ where !MediaType.isAnyJSON(mediaType): return nil
+        case _: break
         }
-        guard MediaType.isAnyJSON(mediaType), let value = try? JSONValue(parsing: body) else {
-            return nil
+        guard let value = try? JSONValue(parsing: body) else {
+            return "the body is no JSON, as its type says, so the daemon cannot look into it"
         }
         return (value.elements ?? [value]).lazy.compactMap(refusal(of:)).first
     }
 
     private static func refusal(of request: JSONValue) -> String? {
         guard let members = request.members else { return nil }
-        func member(_ name: String) -> JSONValue? { members.last { $0.name == name }?.value }
-        guard let document = member("query")?.string else {
-            let isPersisted =
-                member("documentId") != nil
-                || member("extensions")?.members?.contains { $0.name == "persistedQuery" } == true
-            return isPersisted
-                ? "the body names a persisted query, which may be a mutation: send its document"
-                : nil
+        func named(_ name: String) -> [JSONValue] {
+            members.filter { $0.name == name }.map(\.value)
         }
-        return refusal(ofDocument: Array(document.utf8), named: member("operationName")?.string)
+        let names = named("operationName")
+        let documents = named("query").compactMap(\.string).map { Array($0.utf8) }
+        for document in documents {
+            let name = names.count == 1 ? names[0].string : nil
+            if let reason = refusal(ofDocument: document, named: name) { return reason }
+        }
+        let hasOperation = documents.contains { document in
+            var document = GraphQLDocument(document)
+            return !document.operations().isEmpty
+        }
+        guard !hasOperation else { return nil }
+        let isOperation = !named("variables").isEmpty || !names.isEmpty
+        let isPersisted =
+            members.contains {
+                ["documentId", "doc_id", "queryId", "operationId"].contains($0.name)
+            }
+            || isOperation && !named("id").isEmpty
+            || named("extensions").contains { extensions in
+                extensions.members?.contains { $0.name == "persistedQuery" } == true
+            }
+        return isPersisted
+            ? "the body names a persisted query, which may be a mutation: send its document" : nil
+    }
+
+    /// Members in which servers take the name of a persisted query.
+    private static let persistedNames = ["documentId", "doc_id", "queryId", "operationId"]
+
+    /// The fields of a form, or of a URL's query.
+    private static func refusal(ofForm form: [UInt8]) -> String? {
+        for field in form.split(separator: UInt8(ascii: "&")) {
+            let name = field.prefix { $0 != UInt8(ascii: "=") }
+            guard PercentCoding.decoded(name) == "query" else { continue }
+            let value = field.dropFirst(name.count + 1)
+                .map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
+            guard let document = PercentCoding.decoded(value) else {
+                return "the query is not percent-encoded UTF-8, so the daemon cannot look into it"
+            }
+            if let reason = refusal(ofDocument: Array(document.utf8), named: nil) { return reason }
+        }
+        return nil
     }
 
     private static func refusal(ofDocument bytes: [UInt8], named name: String?) -> String? {

@@ -24,6 +24,13 @@ package struct RawWriteCommand: Equatable, Sendable {
     /// Whether the request changes nothing at the origin (RFC 9110 9.2.1).
     package var isSafe: Bool { method == "OPTIONS" }
 
+    /// Whether the body is as its Content-Type says, and not of several parts.
+    package var hasPlainBody: Bool {
+        let coding = headers.list("Content-Encoding")
+        return coding?.isEqual(to: "identity") ?? true
+            && !MediaType.essence(of: headers["Content-Type"] ?? "").hasPrefix("multipart/")
+    }
+
     /// The header fields of the modifier, with the Content-Type of the body.
     ///
     /// Throws for a field that no modifier may have.

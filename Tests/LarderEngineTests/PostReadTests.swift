@@ -268,6 +268,54 @@ struct PostReadTests {
         }
     }
 
+    @Test("A stored body is not sent once the settings no longer say that it is a read (S31)")
+    func noLongerRead() async throws {
+        try await run { fixture, url in
+            fixture.upstream.answer(url, with: .json("[1]"))
+            try await fixture.post(url, "a")
+            let id = try EntryID(url, fixture.content("a"))
+            let found = await FetchRequest.again(id, in: fixture.scope, fixture.engine.context)
+            var origin = try #require(found).origin
+            origin.fetch.postReads = []
+            let request = FetchRequest(try #require(found).command, origin: origin)
+            let starter = fixture.engine.context.flightStarter
+            guard case .failed(let problem) = await starter.answer(to: request, fixture.scope)
+            else {
+                Issue.record("it was sent")
+                return
+            }
+            #expect(problem.kind == .notARead)
+            #expect(fixture.upstream.asked.all.count == 1)
+        }
+    }
+
+    @Test("A 404 to a read with a body deletes no entity, and is kept under the read's own id")
+    func notFound() async throws {
+        let rules = NormalizeRules(
+            byType: .standard,
+            types: [TypeRule(type: "A", url: "/search/{id}")]
+        )
+        let adjust: (inout OriginSettings) -> Void = { settings in
+            settings.normalize = rules
+            settings.fetch.vary = ["x-tenant"]
+        }
+        try await run(adjusting: adjust) { fixture, _ in
+            let url = try fixture.url("/search/1")
+            try await fixture.cache(url, .json(#"{"type":"A","id":1}"#))
+            fixture.upstream.answer(url, with: .json("[1]"), .reply(status: 404))
+            try await fixture.post(url, "a")
+            let tenant: (inout FetchOrder) -> Void = { order in
+                order.content = fixture.content("a")
+                order.headers.append("X-Tenant", "2")
+            }
+            #expect(try await fixture.fetch(url, nil, tenant).refusal?.kind == .deleted)
+            #expect(try await fixture.cached(url).lastShown?.text == #"{"type":"A","id":1}"#)
+            #expect(try await fixture.post(url, "a", .cacheOnly).lastShown?.text == "[1]")
+            let shown = try await fixture.fetch(url, .cacheOnly, tenant)
+            #expect(shown.shape == ["deleted 404", "end deleted"])
+        }
+    }
+
     private static func query(_ name: String) -> String { #"{"query":"{ \#(name) }"}"# }
 }
 

@@ -39,6 +39,34 @@ struct RaceTests {
         }
     }
 
+    @Test(
+        "An answer that a later request's came before shows while that one is not yet written",
+        arguments: [false, true]
+    )
+    func overtakenByLaterRequest(isCached: Bool) async throws {
+        let hold = StepHold()
+        defer { hold.release() }
+        try await EngineFixture.run(.with { $0.store.faults = hold }) { fixture in
+            if isCached { try await fixture.cache(url, .json("[0]")) }
+            let before = fixture.upstream.asked.all.count
+            fixture.upstream.answer(url, with: .json("[1]").held(by: gate), .json("[2]"))
+            let first = fixture.start(url, .networkOnly)
+            _ = try await fixture.upstream.asked.element(before)
+            hold.arm(StoreStep.putEntry)
+            let second = fixture.start(url, .networkOnly) {
+                $0.headers.append("Accept-Language", "de")
+            }
+            _ = try await hold.reached.element(0)
+            gate.open()
+            let late = try await first.result()
+            #expect(late.shape == ["network", "end network"])
+            #expect(late.lastShown?.text == "[1]")
+            hold.release()
+            #expect(try await second.result().lastShown?.text == "[2]")
+            #expect(try await fixture.cached(url).lastShown?.text == "[2]")
+        }
+    }
+
     @Test("network-first shows the cache after network_wait, and the late answer follows")
     func lateNetworkAnswer() async throws {
         try await fixture.cache(url, .json("[1]"))

@@ -121,6 +121,20 @@ struct RawReadTests {
         }
     }
 
+    @Test("A coded body and a form of several parts, which may hold a mutation, are passed on")
+    func unreadable() async throws {
+        try await run { server, client, url in
+            for (type, coding) in [
+                ("application/json", "gzip"), ("multipart/form-data", "identity"),
+            ] {
+                server.upstream.answer(url, with: .json("[1]"))
+                let headers = ["Content-Type: \(type); boundary=x", "Content-Encoding: \(coding)"]
+                let reply = try await client.ask("POST", Self.path, headers, body: [0x31])
+                #expect(reply.headers["Cache-Status"] == "larder; fwd=method; fwd-status=200")
+            }
+        }
+    }
+
     @Test("With respond-async a POST to such a path is a modifier")
     func queued() async throws {
         try await run { _, client, _ in

@@ -1,10 +1,16 @@
+import LarderModel
 import LarderWire
 import Testing
 
 @Suite("GraphQL requests (S31)")
 struct GraphQLRequestTests {
     private func refusal(_ json: String, _ type: String = "application/json") -> String? {
-        GraphQLRequest.refusal(of: Array(json.utf8), mediaType: type)
+        refusal(json, type, at: "https://api.example.com/graphql")
+    }
+
+    private func refusal(_ body: String, _ type: String, at url: String) -> String? {
+        guard let url = try? WebURL(url) else { return "no URL" }
+        return GraphQLRequest.refusal(of: Array(body.utf8), mediaType: type, at: url)
     }
 
     private func refusal(document: String, operation: String? = nil) -> String? {
@@ -57,7 +63,15 @@ struct GraphQLRequestTests {
         #expect(refusal(#"[{"query":"{ a }"},{"query":"{ b }"}]"#) == nil)
         #expect(refusal(#"[{"query":"{ a }"},{"query":"mutation { b }"}]"#) != nil)
         #expect(refusal(#"{"extensions":{"persistedQuery":{"version":1}}}"#) != nil)
-        #expect(refusal(#"{"documentId":"a"}"#) != nil)
+        for persisted in [
+            #"{"documentId":"a"}"#, #"{"doc_id":"1","variables":{}}"#,
+            #"{"id":"a","variables":{}}"#,
+            #"{"query":"","extensions":{"persistedQuery":{}}}"#, #"{"id":"a","operationName":"L"}"#,
+        ] {
+            #expect(refusal(persisted) != nil, "\(persisted)")
+        }
+        let twice = #"{"query":"{ a }","query":"mutation { b }"}"#
+        #expect(refusal(twice) != nil, "parsers differ in which of two members they take")
         #expect(refusal("--x", "multipart/form-data; boundary=x") != nil)
     }
 
@@ -65,11 +79,30 @@ struct GraphQLRequestTests {
         "A body that is none of GraphQL may be a read's",
         arguments: [
             #"{"query":"mutation of genes"}"#, #"{"query":{"match":{}}}"#, "{}", "[1,null]",
-            "no JSON",
+            #"{"id":7}"#,
         ]
     )
     func otherBodies(json: String) {
         #expect(refusal(json) == nil)
+    }
+
+    @Test("A body that the daemon cannot look into is no read")
+    func unreadable() {
+        #expect(refusal("no JSON") != nil)
+        #expect(refusal(String(repeating: "[", count: 2_000)) != nil)
+        #expect(refusal("", "multipart/mixed; boundary=x") != nil)
+    }
+
+    @Test("A document in a form, and one in the URL, counts")
+    func forms() {
+        let form = "application/x-www-form-urlencoded"
+        #expect(refusal("a=1&query=mutation+%7B+a+%7D", form) != nil)
+        #expect(refusal("a=1&query=%7B+a+%7D", form) == nil)
+        #expect(refusal("query=cats&a=%FF", form) == nil)
+        #expect(refusal("query=%FF", form) != nil)
+        let url = "https://api.example.com/graphql?query=mutation%7Ba%7D"
+        #expect(refusal("{}", "application/json", at: url) != nil)
+        #expect(refusal("{}", "application/json", at: "https://a/b?query=cats") == nil)
     }
 
     @Test("Any bytes are read to their end")
@@ -79,7 +112,7 @@ struct GraphQLRequestTests {
         for _ in 0..<2_000 {
             let count = Int.random(in: 0...12, using: &random)
             let text = (0..<count).map { _ in pieces.randomElement(using: &random) ?? "" }.joined()
-            _ = GraphQLRequest.refusal(of: Array(text.utf8), mediaType: "application/graphql")
+            _ = refusal(text, "application/graphql")
         }
     }
 }

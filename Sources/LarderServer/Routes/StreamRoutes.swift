@@ -150,9 +150,9 @@ struct RawRoutes {
     ) async throws(Problem) {
         switch destination {
         case .read(let read, let otherwise):
-            // A larger body than a read may have is passed on as it is.
-            let isLarge = (exchange.announcedLength ?? 0) > Limits.readBodyBytesMax
-            guard read.method == .query || !isLarge else {
+            // A larger body than a read may have is passed on as it is, and so is one of any length.
+            let byteCount = exchange.announcedLength ?? .max
+            guard read.method == .query || byteCount <= Int64(Limits.readBodyBytesMax) else {
                 return try await write(command, otherwise, scope)
             }
             let body = try await exchange.wholeBody(upTo: Limits.readBodyBytesMax)

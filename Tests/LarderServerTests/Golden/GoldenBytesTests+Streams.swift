@@ -77,6 +77,8 @@ extension GoldenBytesTests {
         try await said.ask("A parameter is missing", "GET", "/v1/fetch")
         try await said.ask("A parameter is given twice", "GET", query("/a", "&policy=a&policy=b"))
         try await said.ask("A policy that is none", "GET", query("/a", "&policy=cache-frist"))
+        let post = query("/a", "&method=POST&body_text=x")
+        try await said.ask("A POST that may change something", "GET", post)
         try await said.ask(
             "What is followed is no document",
             "GET",
