@@ -63,7 +63,11 @@ extension NamedValues: Codable {
 protocol NamedMembers {}
 
 extension NamedValues: NamedMembers {}
-extension RawJSON: NamedMembers {}
+
+/// JSON of any form, also `null`, of a member that may be missing.
+struct GivenJSON: Decodable, NamedMembers {
+    let json: RawJSON
+}
 
 /// The name of a member that no type declares: it travels as it is.
 struct GivenName: CodingKey {
@@ -127,10 +131,11 @@ extension KeyedDecodingContainer {
         _ type: OmittedWhenNil<Value>.Type,
         forKey key: Key
     ) throws -> OmittedWhenNil<Value> {
-        guard Value.self == RawJSON.self, contains(key) else {
+        guard Value.self == RawJSON.self else {
             return OmittedWhenNil(wrappedValue: try decodeIfPresent(Value.self, forKey: key))
         }
-        return OmittedWhenNil(wrappedValue: try decode(Value.self, forKey: key))
+        let given = try decodeIfPresent(GivenJSON.self, forKey: key)
+        return OmittedWhenNil(wrappedValue: given?.json as? Value)
     }
 }
 

@@ -104,7 +104,8 @@ package final class MemberProbe: Decoder {
             _ type: Value.Type,
             forKey key: Key
         ) throws -> Value? {
-            probe.note(key, type, isOptional: true)
+            let isJSON = type == GivenJSON.self
+            probe.note(key, isJSON ? RawJSON.self : type, isOptional: true)
             return nil
         }
 

@@ -153,12 +153,7 @@ private struct ObjectDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     /// Members whose names are keys as they are: of a dictionary.
     var allKeys: [Key] { members.compactMap { Key(stringValue: $0.name) } }
 
-    /// A query has no JSON of any form, which is all that is looked for in this way.
     func contains(_ key: Key) -> Bool {
-        decoder.state.source != .query && isGiven(key)
-    }
-
-    private func isGiven(_ key: Key) -> Bool {
         decoder.value(names.text(key), in: members) != nil
     }
 
@@ -176,7 +171,11 @@ private struct ObjectDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         forKey key: Key
     ) throws -> Value? {
         if decoder.state.source == .query, type is any NamedMembers.Type { return nil }
-        guard isGiven(key), try !decodeNil(forKey: key) else { return nil }
+        guard contains(key) else { return nil }
+        if type == GivenJSON.self {
+            return GivenJSON(json: try decode(RawJSON.self, forKey: key)) as? Value
+        }
+        guard try !decodeNil(forKey: key) else { return nil }
         return try decode(type, forKey: key)
     }
 
