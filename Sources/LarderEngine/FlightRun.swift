@@ -283,7 +283,8 @@ struct FlightRun: ~Copyable {
             if taken.body != nil, isLate(entry.id) {
                 abandon(taken.body)
                 entry.revision = try unstoredRevision(of: entry)
-                let bytes = taken.bytes
+                // Waiting writes may show in the entities of the row, which the bytes do not have.
+                let bytes = plan.rules == nil ? taken.bytes : nil
                 return .current(
                     FlightAnswer(late: entry, bytes, status: reply.status, since: start)
                 )
