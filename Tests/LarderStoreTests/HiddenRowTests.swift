@@ -362,7 +362,11 @@ struct HiddenRowTests {
         try await temporary.answer("new", "[3]", in: shared)
         try await temporary.close()
         try SQLiteConnection(path: temporary.cachePath, mode: .readWrite)
-            .execute("DROP TABLE hidden; ALTER TABLE entry DROP COLUMN request; PRAGMA user_version=5")
+            .execute(
+                """
+                DROP TABLE hidden; ALTER TABLE entry DROP COLUMN request; PRAGMA user_version=5
+                """
+            )
         try temporary.open()
         #expect(temporary.store.files.findings == [])
         #expect(try FileAudit(temporary.cachePath).bytes == temporary.store.totals.bytes)
