@@ -245,7 +245,7 @@ extension RefreshRunner {
         await withDiscardingTaskGroup { group in
             let timer = DeadlineTimer()
             group.addTask { await timer.run(context.clock) { self.look() } }
-            await restore(context)
+            if context.store.pins.totals.count > 0 { await restore(context) }
             // Down origins are asked whether they are back while rows of them are paused.
             var interests: [Account: OriginInterest] = [:]
             var timerDue: Duration?
