@@ -138,7 +138,7 @@ extension Entry {
 
     /// Name of the daemon's own field in the head of a body that came in a content coding.
     ///
-    /// Its value is the coding. No client sees the field, as its name begins with `Larder-`.
+    /// The value is the coding. No client sees a field whose name begins with `Larder-`.
     package static let codingField = "Larder-Coding"
 
     /// Whether the origin sent the bytes in a content coding, so that its validators name others.

@@ -83,7 +83,7 @@ package enum GraphQLRequest {
 
 /// The operations of a GraphQL document (https://spec.graphql.org/October2021/#sec-Document).
 ///
-/// It is read as far as that needs: the daemon checks no names and no types.
+/// The daemon reads a document only to the end of its operations, and checks no names and no types.
 private struct GraphQLDocument {
     typealias Operation = (kind: String, name: String?)
 
