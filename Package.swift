@@ -18,7 +18,6 @@ let asyncHTTPClient = Target.Dependency.product(
     name: "AsyncHTTPClient",
     package: "async-http-client"
 )
-let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let collections = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let heap = Target.Dependency.product(name: "HeapModule", package: "swift-collections")
 let lifecycle = Target.Dependency.product(
@@ -69,7 +68,6 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-http2.git", from: "1.46.0"),
@@ -83,6 +81,11 @@ let package = Package(
             name: "CBrotli",
             pkgConfig: "libbrotlidec",
             providers: [.apt(["libbrotli-dev"])]
+        ),
+        .systemLibrary(
+            name: "CMessageDigest",
+            pkgConfig: "libmd",
+            providers: [.apt(["libmd-dev"])]
         ),
         .systemLibrary(
             name: "CSQLite",
@@ -135,7 +138,7 @@ let package = Package(
             "LarderEngine",
             [
                 "LarderModel", "LarderJSON", "LarderAPI", "LarderNormalize", "LarderStrategy",
-                "LarderWire", "LarderStore", "LarderUpstream", crypto, heap, logging,
+                "LarderWire", "LarderStore", "LarderUpstream", "CMessageDigest", heap, logging,
             ]
         ),
         // 4: the doors.

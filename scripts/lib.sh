@@ -11,7 +11,7 @@ build_flags=(--explicit-target-dependency-import-check error -Xswiftc -warnings-
 # What the build, the tests and the quickstart need of Debian: libraries, a server with real files
 # to be asked for, and what the scripts themselves call.
 # shellcheck disable=SC2034
-debian_packages=(libbrotli-dev libsqlite3-dev libxxhash-dev libyaml-dev libzstd-dev zlib1g-dev pkg-config
+debian_packages=(libbrotli-dev libmd-dev libsqlite3-dev libxxhash-dev libyaml-dev libzstd-dev zlib1g-dev pkg-config
     nginx-light iso-codes curl jq openssl sqlite3 util-linux)
 
 # What scripts/package needs besides.

@@ -1,4 +1,4 @@
-import Crypto
+import CMessageDigest
 import LarderAPI
 import LarderJSON
 package import LarderModel
@@ -13,15 +13,19 @@ extension RequestContent {
     ///
     /// The type is in lower case. White space outside the strings of JSON does not count.
     package init(_ method: ReadMethod, mediaType: String, bytes: [UInt8]) {
-        var hash = SHA256()
         let type = mediaType.prefix { $0 != ";" }.lowercased() + mediaType.drop { $0 != ";" }
         let isJSON = MediaType.isAnyJSON(mediaType) && JSONValidator.accepts(bytes)
         let counted = isJSON ? Self.withoutSpace(bytes) : bytes
+        var context = SHA2_CTX()
+        SHA256Init(&context)
         for part in [Array(method.rawValue.utf8), Array(type.utf8), counted] {
-            hash.update(data: Array("\(part.count):".utf8))
-            hash.update(data: part)
+            for bytes in [Array("\(part.count):".utf8), part] {
+                SHA256Update(&context, bytes, bytes.count)
+            }
         }
-        let digest = hash.finalize().map { byte in
+        var hash = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
+        SHA256Final(&hash, &context)
+        let digest = hash.map { byte in
             let digits = String(byte, radix: 16)
             return digits.count == 1 ? "0" + digits : digits
         }

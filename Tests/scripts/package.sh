@@ -70,7 +70,7 @@ done
 expect_equal "the system's with the installed configuration" \
     "Environment=LARDER_CONFIG=/etc/larder/larder.yaml" \
     "$(grep '^Environment=LARDER' "$work/files/lib/systemd/system/larder.service")"
-for library in ca-certificates libbrotli1 libc6 libsqlite3-0 libxxhash0 libyaml-0-2 libzstd1 zlib1g; do
+for library in ca-certificates libbrotli1 libc6 libmd0 libsqlite3-0 libxxhash0 libyaml-0-2 libzstd1 zlib1g; do
     expect_match "it depends on $library" "(^|, )$library( |,|$)" "$(dpkg-deb --field "$larder" Depends)"
 done
 control() { dpkg-deb --ctrl-tarfile "$larder" | tar --extract --to-stdout "./$1" 2>/dev/null; }
