@@ -154,6 +154,7 @@ extension ModifierSteps {
     ) -> @Sendable (EntryID, TargetBase) -> BaseUpdate {
         let attempted = attempts.withLock { $0[sent] } ?? Attempted()
         let context = context
+        let said = SaidTargets(context, whole, attempted.answer, attempted.verdict)
         // Asked without remembering it: this is called on the writer's thread.
         let (url, uid) = (whole.modifier.url, whole.modifier.scope.uid)
         let origins = context.origins
@@ -161,16 +162,16 @@ extension ModifierSteps {
         return { id, base in
             let effect = whole.effect(on: id) ?? .none
             if isLast, let answer = attempted.answer, answer.mayShowTarget {
-                let said: BaseUpdate? =
+                let update: BaseUpdate? =
                     switch attempted.verdict {
                     case .confirmed where id.isEntity:
-                        self.entity(id, base, effect, whole, answer, attempted.fetch)
+                        said.entity(id, base, effect, attempted.fetch)
                     case .confirmed(.representation(id))
                     where !base.wasRead(since: answer.at, attempted.fetch):
                         origin.flatMap { BaseUpdate(id, representedBy: answer, $0) }
                     case _: nil
                     }
-                if let said { return said }
+                if let update { return update }
             }
             guard !attempted.isShownByRead else { return .keep }
             return BaseUpdate(
@@ -183,32 +184,6 @@ extension ModifierSteps {
                 at: context.clock.now()
             )
         }
-    }
-
-    /// The entity as the answer to a write shows it; nil if the answer does not show it.
-    private func entity(
-        _ id: EntryID,
-        _ base: TargetBase,
-        _ effect: Effect,
-        _ whole: WholeModifier,
-        _ answer: ModifierAttempt.Answer,
-        _ fetch: Revision?
-    ) -> BaseUpdate? {
-        let origin = whole.modifier.origin
-        guard let name = id.entity, let fetch,
-            let path = context.origins[origin]?.settings.path(of: whole.modifier.url)
-        else { return nil }
-        let rules = context.entityRules(of: origin)
-        let splitter = Splitter(rules, bodyBytesMax: Limits.normalizedBodyBytesMax)
-        guard case .split(let split) = splitter.split(answer.body, path: path),
-            let number = split.keys.firstIndex(of: name.key)
-        else { return nil }
-        // Members that the answer does not have keep the result of the effect.
-        let document = DocumentRules(ofEntity: rules)
-        let made = EntityView(base.held, [effect], document) { _ in whole.body }
-        let held = made.isComplete ? made.held : base.held
-        let merged = split.merged(number, into: held, fetch: fetch.number)
-        return BaseUpdate(merged.held, id, origin, answer.at)
     }
 
     /// Updates the variants of the targets after a confirmed write.
@@ -249,6 +224,63 @@ extension ModifierSteps {
         // `Vary` tells which headers the answer belongs to.
         if let names = old.headers.list("Vary") { entry.headers.set("Vary", names) }
         return .derived(entry, bytes)
+    }
+}
+
+/// The targets whose values the answer to a write gives (case 5).
+struct SaidTargets {
+    private let context: EngineContext
+    private let whole: WholeModifier
+    private let answer: ModifierAttempt.Answer?
+    private let verdict: ModifierVerdict?
+
+    init(
+        _ context: EngineContext,
+        _ whole: WholeModifier,
+        _ answer: ModifierAttempt.Answer?,
+        _ verdict: ModifierVerdict?
+    ) {
+        (self.context, self.whole) = (context, whole)
+        (self.answer, self.verdict) = (answer, verdict)
+    }
+
+    /// Whether the answer gives the value of a target.
+    func contains(_ id: EntryID) -> Bool {
+        guard id.isEntity, answer?.mayShowTarget == true else {
+            return verdict == .confirmed(.representation(of: id))
+        }
+        return split(with: id) != nil
+    }
+
+    /// The entity as the answer shows it; nil if the answer does not show it.
+    func entity(
+        _ id: EntryID,
+        _ base: TargetBase,
+        _ effect: Effect,
+        _ fetch: Revision?
+    ) -> BaseUpdate? {
+        guard let fetch, let answer, let (split, number) = split(with: id) else { return nil }
+        // Members that the answer does not have keep the result of the effect.
+        let origin = whole.modifier.origin
+        let document = DocumentRules(ofEntity: context.entityRules(of: origin))
+        let made = EntityView(base.held, [effect], document) { _ in whole.body }
+        let held = made.isComplete ? made.held : base.held
+        let merged = split.merged(number, into: held, fetch: fetch.number)
+        return BaseUpdate(merged.held, id, origin, answer.at)
+    }
+
+    /// The entities of the answer, and the number of one; nil if it is none of them.
+    private func split(with id: EntryID) -> (Split, number: Int)? {
+        let origin = whole.modifier.origin
+        guard let answer, let name = id.entity,
+            let path = context.origins[origin]?.settings.path(of: whole.modifier.url)
+        else { return nil }
+        let rules = context.entityRules(of: origin)
+        let splitter = Splitter(rules, bodyBytesMax: Limits.normalizedBodyBytesMax)
+        guard case .split(let split) = splitter.split(answer.body, path: path),
+            let number = split.keys.firstIndex(of: name.key)
+        else { return nil }
+        return (split, number)
     }
 }
 

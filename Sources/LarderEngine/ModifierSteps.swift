@@ -175,7 +175,8 @@ final class ModifierSteps: Sendable {
         }
         if case .confirmed = end.verdict {
             for whole in [whole] + departing.joined {
-                await context.reads.fence(whole, end.verdict, context)
+                let said = SaidTargets(context, whole, end.answer, end.verdict)
+                await context.reads.fence(whole, said, context)
             }
         }
         return attemptEnded(number, end.verdict, origin.modifiers)

@@ -114,6 +114,8 @@ final class ReadsInFlight: Sendable {
 
     private let state = Mutex(State())
 
+    private var isInUse: Bool { state.withLock { !$0.answered.isEmpty } }
+
     /// Call this before the first byte leaves.
     func departed(_ url: EntryID?, in scope: ScopeKey) -> Read {
         let name = url.map { TargetName(scope, $0) }
@@ -212,20 +214,18 @@ final class ReadsInFlight: Sendable {
 extension ReadsInFlight {
     /// Keeps answers whose requests started before now from changing what a confirmed write has
     /// touched.
-    func fence(
-        _ whole: WholeModifier,
-        _ verdict: ModifierVerdict,
-        _ context: EngineContext
-    ) async {
+    ///
+    /// A value in the answer to the write is later than all that was read.
+    func fence(_ whole: WholeModifier, _ said: SaidTargets, _ context: EngineContext) async {
+        guard isInUse else { return }
         let (store, number) = (context.store, whole.modifier.number)
         let scope = store.key(for: whole.modifier.scope)
         for change in whole.changes {
             let touched = TouchedMembers(stored: change.effect)
-            for place in context.lookupScopes(scope, change.id).scopes where touched != .none {
-                // The answer to the write becomes base, and is later than all of what was read.
-                let isSaid =
-                    place == scope && verdict == .confirmed(.representation(of: change.id))
-                writeConfirmed(change.id, in: place, touching: isSaid ? .all : touched)
+            guard touched != .none else { continue }
+            let own: TouchedMembers = said.contains(change.id) ? .all : touched
+            for place in context.lookupScopes(scope, change.id).scopes {
+                writeConfirmed(change.id, in: place, touching: place == scope ? own : touched)
             }
         }
         // Writes that were answered 202 go into base with it, unless it changes nothing.

@@ -318,6 +318,7 @@ struct CreatedIDs {
             }
             replacement.values[stored.name] = created.value
             replacement.addresses[stored.name] = created.url
+            fence(whole, stored.id, createdAs: real)
             ids.append(
                 RenamedID(
                     stored.name,
@@ -337,6 +338,17 @@ struct CreatedIDs {
         )
         (renaming.ids, renaming.missing) = (ids, missing)
         return renaming
+    }
+
+    /// Keeps reads that departed earlier from changing what the answer to a create says.
+    ///
+    /// If the answer has no value, a read that shows the created thing is later than the effect.
+    private func fence(_ whole: WholeModifier, _ temporary: EntryID, createdAs real: EntryID) {
+        let last = steps.attempts.withLock { $0[whole.modifier.number] }
+        let said = SaidTargets(context, whole, last?.answer, last?.verdict)
+        guard said.contains(real) || said.contains(temporary) else { return }
+        let scope = context.store.key(for: whole.modifier.scope)
+        context.reads.writeConfirmed(real, in: scope, touching: .all)
     }
 
     private func createdID(

@@ -211,6 +211,23 @@ struct OvertakenReadTests {
         #expect(other == Self.list(Self.user(7, "Eva", #","n":2"#), "new"))
     }
 
+    @Test("An entity that the answer to the write shows is later than all of the read (case 5)")
+    func shownByAnswer() async throws {
+        let url = try url("/list")
+        try await fixture.cache(url, .json(Self.list(Self.user(7, "Ann"), "old")))
+        let last = Self.list(Self.user(7, "Bea", #","n":2"#), "newer")
+        let answer = Self.list(Self.user(7, "Ann", #","n":1"#), "new")
+        let shown = try await read(url, .json(answer), later: [.json(last)]) {
+            fixture.upstream.answer(try self.url("/users/7"), with: Self.no)
+            let told = Self.user(7, "Bea", #","n":2"#)
+            fixture.upstream.answer(try self.url("/w"), with: .json(told))
+            let merge = try Effect.json(#"{"type":"merge","value":{"name":"Bea"}}"#)
+            let id = try await fixture.write(.entity("User:7"), merge, "POST", to: self.url("/w"))
+            #expect(try await fixture.settled(id).state == .confirmed)
+        }
+        #expect(shown == last, "nothing of the first answer was used")
+    }
+
     @Test("An entity that the write deleted stays deleted in a list of which the rest is used")
     func deleted() async throws {
         let url = try url("/list")

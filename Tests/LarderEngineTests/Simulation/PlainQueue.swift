@@ -378,7 +378,10 @@ struct PlainQueue: Hashable {
     ) {
         for change in modifier.visible {
             let (path, none) = (change.path, PlainTouches())
-            confirmations[path, default: none].note(change.effect.touched, at: input)
+            // A read that shows what the write has created is later than the write.
+            let isCreated = aliases.values.contains(path) && change.effect.isPlace
+            let touched: PlainTouched = isCreated ? .members([]) : change.effect.touched
+            confirmations[path, default: none].note(touched, at: input)
             if told?.path == path { ownConfirmations[path, default: none].note(.all, at: input) }
             for before in unsettled.prefix(while: { $0.id != modifier.id }) {
                 guard case .accepted = before.standing else { continue }

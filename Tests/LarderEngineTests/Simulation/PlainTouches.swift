@@ -33,6 +33,8 @@ extension PlainEffect {
         case .none: .members([])
         }
     }
+
+    var isPlace: Bool { if case .place = self { true } else { false } }
 }
 
 /// The inputs by which writes have last touched a target.
