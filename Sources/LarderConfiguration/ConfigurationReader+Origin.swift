@@ -72,31 +72,31 @@ extension ConfigurationReader {
         }
     }
 
-    private mutating func keptHeaders(_ part: Item) -> [String] {
-        let names = settings(part).compactMap { collect($0.keptHeaderName) }
-        guard names.count <= Limits.keptHeadersMax else {
-            report(part.place, "at most \(Limits.keptHeadersMax) names are taken")
+    private mutating func texts(
+        _ part: Item,
+        atMost countMax: Int,
+        _ noun: String,
+        _ read: (Setting) -> () throws(ConfigurationFinding) -> String
+    ) -> [String] {
+        let texts = settings(part).compactMap { collect(read($0)) }
+        guard texts.count <= countMax else {
+            report(part.place, "at most \(countMax) \(noun) are taken")
             return []
         }
-        return names
+        return texts
+    }
+
+    private mutating func keptHeaders(_ part: Item) -> [String] {
+        texts(part, atMost: Limits.keptHeadersMax, "names", Setting.keptHeaderName)
     }
 
     private mutating func postReads(_ part: Item) -> [String] {
-        let paths = settings(part).compactMap { collect($0.readPath) }
-        guard paths.count <= Limits.postReadsMax else {
-            report(part.place, "at most \(Limits.postReadsMax) paths are taken")
-            return []
-        }
-        return paths
+        texts(part, atMost: Limits.postReadsMax, "paths", Setting.readPath)
     }
 
     private mutating func varyNames(_ part: Item) -> [String] {
-        let names = settings(part).compactMap { collect($0.headerName)?.lowercased() }
-        guard names.count <= Limits.varyNamesMax else {
-            report(part.place, "at most \(Limits.varyNamesMax) names are taken")
-            return []
-        }
-        return Set(names).sorted()
+        let names = texts(part, atMost: Limits.varyNamesMax, "names", Setting.headerName)
+        return Set(names.map { $0.lowercased() }).sorted()
     }
 
     private mutating func redirectHosts(_ part: Item) -> [HostPort] {

@@ -427,8 +427,8 @@ struct FlightStarter: Sendable {
             return tell(.failed(Problem(offline: origin.name)))
         }
         do throws(Problem) {
-            // The origin's settings may be others than when the body was stored.
-            try request.content?.check(request.url, origin)
+            // The origin's settings may be others than when the body came.
+            try request.content?.checkSettings(request.url, origin)
         } catch {
             return tell(.failed(error))
         }

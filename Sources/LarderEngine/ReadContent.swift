@@ -25,11 +25,7 @@ extension RequestContent {
         }
         var hash = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
         SHA256Final(&hash, &context)
-        let digest = hash.map { byte in
-            let digits = String(byte, radix: 16)
-            return digits.count == 1 ? "0" + digits : digits
-        }
-        self.init(method, mediaType: mediaType, bytes: bytes, digest: digest.joined())
+        self.init(method, mediaType: mediaType, bytes: bytes, digest: hash.hexadecimal)
     }
 
     /// The bytes of a JSON text without white space outside its strings.
@@ -50,37 +46,23 @@ extension RequestContent {
 
     /// The body of a fetch that a command gives; nil for a GET.
     init?(_ options: FetchOptions) throws(Problem) {
-        var given: [(name: String, bytes: [UInt8], type: String)] = []
-        if let json = options.body { given.append(("body", json.bytes, MediaType.json)) }
-        if let text = options.bodyText {
-            given.append(("body_text", Array(text.utf8), MediaType.text))
-        }
-        if let text = options.bodyB64 {
-            guard let bytes = Base64.decode(text) else {
-                throw Problem(.badRequest, "body_b64: it is not base64 (RFC 4648 4)")
-            }
-            given.append(("body_b64", bytes, MediaType.bytes))
-        }
-        guard given.count <= 1 else {
-            let names = given.map(\.name).joined(separator: " and ")
-            throw Problem(.badRequest, "\(names) are given, one body is taken")
-        }
+        let given = try GivenBody(options.body?.bytes, options.bodyText, base64: options.bodyB64)
         let method = options.method.map { ReadMethod(rawValue: $0) } ?? .get
         guard let method else {
             let name = options.method ?? ""
             throw Problem(.badRequest, "method: '\(name)' is not GET, POST or QUERY")
         }
         guard method != .get else {
-            guard given.isEmpty, options.contentType == nil else {
+            guard given == nil, options.contentType == nil else {
                 throw Problem(
                     .badRequest,
-                    "\(given.first?.name ?? "content_type"): a GET has no body",
+                    "\(given?.name ?? "content_type"): a GET has no body",
                     hint: "Give the method: POST or QUERY."
                 )
             }
             return nil
         }
-        let body = given.first ?? ("body", [], MediaType.json)
+        let body = given ?? GivenBody(name: "body", bytes: [], type: MediaType.json)
         let coding = options.headers?.members.first { $0.name.lowercased() == "content-encoding" }
         guard coding == nil else {
             throw Problem(
@@ -103,19 +85,23 @@ extension RequestContent {
         self.init(method, mediaType: type, bytes: body.bytes)
     }
 
+    /// Throws if the origin's settings do not say that this is a read.
+    func checkSettings(_ url: WebURL, _ origin: OriginSettings) throws(Problem) {
+        guard method == .post, !origin.isPostRead(url) else { return }
+        let path = origin.path(of: url) ?? url.path.description
+        throw Problem(
+            .notARead,
+            "a POST to \(path) is no read by the settings of the origin '\(origin.name)'",
+            hint: "If it changes nothing there: cachectl origin add \(origin.name) "
+                + "\(origin.baseURL) --post-read '\(path)' (for GraphQL --graphql), or "
+                + "fetch.post_reads in the configuration."
+        )
+    }
+
     /// Throws if the origin's settings do not say that this is a read, or if it is a GraphQL
     /// operation that is none.
     func check(_ url: WebURL, _ origin: OriginSettings) throws(Problem) {
-        if method == .post, !origin.isPostRead(url) {
-            let path = origin.path(of: url) ?? url.path.description
-            throw Problem(
-                .notARead,
-                "a POST to \(path) is no read by the settings of the origin '\(origin.name)'",
-                hint: "If it changes nothing there: cachectl origin add \(origin.name) "
-                    + "\(origin.baseURL) --post-read '\(path)' (for GraphQL --graphql), or "
-                    + "fetch.post_reads in the configuration."
-            )
-        }
+        try checkSettings(url, origin)
         let reason = GraphQLRequest.refusal(of: bytes, mediaType: mediaType, at: url)
         guard let reason else { return }
         throw Problem(

@@ -15,11 +15,7 @@ package struct DigestKey: Equatable, Sendable {
 
     /// The digest of a text, as 32 digits.
     package func digest(of text: String) -> String {
-        let digest = digest(of: Array(text.utf8))
-        return digest.map { byte in
-            let digits = String(byte, radix: 16)
-            return digits.count == 1 ? "0" + digits : digits
-        }.joined()
+        digest(of: Array(text.utf8)).hexadecimal
     }
 
     /// The 16 bytes of a digest, as the paper's own code gives them.
@@ -84,5 +80,15 @@ package struct DigestKey: Equatable, Sendable {
                 c = c << 32 | c >> 32
             }
         }
+    }
+}
+
+extension [UInt8] {
+    /// Two hexadecimal digits in lower case for each byte.
+    package var hexadecimal: String {
+        map { byte in
+            let digits = String(byte, radix: 16)
+            return digits.count == 1 ? "0" + digits : digits
+        }.joined()
     }
 }

@@ -115,3 +115,47 @@ package typealias OriginState = LarderModel.OriginState
 package typealias PinState = LarderModel.PinState
 package typealias Timestamp = LarderModel.Timestamp
 package typealias WatchKind = LarderModel.WatchKind
+
+/// A body that a command gives in one of several members.
+package struct GivenBody: Equatable, Sendable {
+    /// The member.
+    package let name: String
+    package let bytes: [UInt8]
+    /// The media type, if the command gives none.
+    package let type: String
+
+    package init(name: String, bytes: [UInt8], type: String) {
+        (self.name, self.bytes, self.type) = (name, bytes, type)
+    }
+
+    /// Reads `body`, `body_text` or `body_b64`; nil if none is given.
+    ///
+    /// Throws if several are, those in `others` among them. The problem begins with `place`.
+    package init?(
+        _ json: [UInt8]?,
+        _ text: String?,
+        base64: String?,
+        besides others: [String] = [],
+        of place: String = ""
+    ) throws(Problem) {
+        var given: [GivenBody] = []
+        if let json { given.append(GivenBody(name: "body", bytes: json, type: MediaType.json)) }
+        if let text {
+            let bytes = Array(text.utf8)
+            given.append(GivenBody(name: "body_text", bytes: bytes, type: MediaType.text))
+        }
+        if let base64 {
+            guard let bytes = Base64.decode(base64) else {
+                throw Problem(.badRequest, "body_b64: it is not base64 (RFC 4648 4)")
+            }
+            given.append(GivenBody(name: "body_b64", bytes: bytes, type: MediaType.bytes))
+        }
+        let names = given.map(\.name) + others
+        guard names.count <= 1 else {
+            let list = names.joined(separator: " and ")
+            throw Problem(.badRequest, "\(place)\(list) are given, one body is taken")
+        }
+        guard let only = given.first else { return nil }
+        self = only
+    }
+}

@@ -186,34 +186,22 @@ extension ModifierCommand.Request {
 
     /// Takes the body of the request; false if there is none.
     private mutating func takeBody(_ request: ModifierRequestCommand) throws(Problem) -> Bool {
-        var given: [(name: String, body: Body, type: String?)] = []
-        if let json = request.body {
-            let bytes = (try? JSONValue(parsing: json.bytes))?.bytes ?? json.bytes
-            given.append(("body", .bytes(bytes), MediaType.json))
-        }
-        if let text = request.bodyText {
-            given.append(("body_text", .bytes(Array(text.utf8)), MediaType.text))
-        }
-        if let text = request.bodyB64 {
-            guard let bytes = Base64.decode(text) else {
-                throw Problem(.badRequest, "body_b64: it is not base64 (RFC 4648 4)")
-            }
-            given.append(("body_b64", .bytes(bytes), MediaType.bytes))
-        }
+        let json = request.body.map { (try? JSONValue(parsing: $0.bytes))?.bytes ?? $0.bytes }
         let entry = try request.bodyEntry.map { text throws(Problem) in
             try EntryID(command: text, of: "body_entry")
         }
-        // The media type is that of the entry, so `type` is nil.
-        if let entry { given.append(("body_entry", .entry(entry), nil)) }
-        guard given.count <= 1 else {
-            let names = given.map(\.name).joined(separator: " and ")
-            throw Problem(.badRequest, "request: \(names) are given, one body is taken")
-        }
-        guard let only = given.first else { return false }
-        body = only.body
-        if headers["Content-Type"] == nil, let type = only.type {
-            headers.append("Content-Type", type)
-        }
+        let given = try GivenBody(
+            json,
+            request.bodyText,
+            base64: request.bodyB64,
+            besides: entry == nil ? [] : ["body_entry"],
+            of: "request: "
+        )
+        // The media type of an entry's body is that of the entry.
+        if let entry { body = .entry(entry) }
+        guard let given else { return entry != nil }
+        body = .bytes(given.bytes)
+        if headers["Content-Type"] == nil { headers.append("Content-Type", given.type) }
         return true
     }
 

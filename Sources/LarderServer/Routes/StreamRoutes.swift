@@ -156,7 +156,10 @@ struct RawRoutes {
                 return try await write(command, otherwise, scope)
             }
             let body = try await exchange.wholeBody(upTo: Limits.readBodyBytesMax)
-            guard let content = read.content(body) else {
+            let content = try await exchange.work(onBytes: body.count) { () throws(Problem) in
+                read.content(body)
+            }
+            guard let content else {
                 return try await write(command, otherwise, scope, given: body)
             }
             try await self.read(content)
