@@ -41,6 +41,7 @@ static const unsigned char state_steps[] = {
 #embed "../../schema/state-023.sql" suffix(, 0, )
 #embed "../../schema/state-024.sql" suffix(, 0, )
 #embed "../../schema/state-025.sql" suffix(, 0, )
+#embed "../../schema/state-026.sql" suffix(, 0, )
 };
 
 static const unsigned char api_document[] = {

@@ -124,7 +124,7 @@ extension LarderError {
     public static func problem(_ problem: Problem) -> LarderError {
         switch ProblemKind(type: problem.type) {
         case nil: .other(problem)
-        case .miss, .noSuchModifier: .miss(problem)
+        case .miss, .noSuchModifier, .noSuchSet: .miss(problem)
         case .deleted: .deleted(problem)
         case .unknownOrigin, .noSuchOrigin: .unknownOrigin(problem)
         case .notPermitted: .notPermitted(problem)

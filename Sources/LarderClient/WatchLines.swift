@@ -99,7 +99,8 @@ package struct WatchLines: AsyncSequence, Sendable {
                     return nil
                 case .heartbeat, .other: continue
                 case .end: throw .cutOff
-                case .put, .delete, .evict, .modifier, .remapped, .origin, .auth, .bookmark:
+                case .put, .delete, .evict, .modifier, .remapped, .origin, .auth, .prefetch,
+                    .bookmark:
                     state = .reading(reader)
                     return (.frame(line.frame), line.bytes)
                 }

@@ -19,6 +19,7 @@ package final class Engine: Sendable {
     package var credentials: Credentials { Credentials(context: context, readFile: readFile) }
     private let readFile: Credentials.FileReader
     package var pins: Pins { Pins(context: context) }
+    package var prefetches: Prefetches { Prefetches(context: context) }
     package var modifiers: Modifiers { Modifiers(context: context) }
     package var passedWrites: PassedWrites { PassedWrites(context: context) }
     package var modifierActions: ModifierActions { ModifierActions(context: context) }
@@ -80,6 +81,8 @@ package final class Engine: Sendable {
                     await self.context.modifiers.run(self.steps)
                 }
             }
+            // A task of its own only where there are sets.
+            if store.pins.totals.hadSets { context.prefetches.look(context) }
             await context.work.run(cancellingTheRest: true)
             group.cancelAll()
         }

@@ -19,6 +19,7 @@ final class EngineContext: Sendable {
     let watchers: WatchHub
     let keeper = PinFetchRunner()
     let refreshes = RefreshRunner()
+    let prefetches = PrefetchRunner()
     let modifiers = ModifierQueueRunner()
     /// Keeps answers from undoing writes that they do not know of, and from replacing later ones.
     let reads = ReadsInFlight()

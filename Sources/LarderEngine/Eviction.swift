@@ -289,6 +289,8 @@ package struct Purge: EnginePart {
             let key = store.key(for: scope)
             try await Modifiers(context: context).setLane(lane, key, isPaused: false)
         }
+        let sets = try await storing(await store.prefetches.remove(scopes))
+        context.prefetches.removed(sets, .removed, context)
         var command = EvictOrder(.all)
         command.includesPinned = true
         var isInUse = false

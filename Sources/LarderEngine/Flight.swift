@@ -239,6 +239,8 @@ struct FlightAnswer: Sendable {
     let status: Int
     /// Whether the store has it: else it is only told.
     var isKept = true
+    /// Whether the origin forbids that it is kept.
+    var isForbidden = false
     /// Whether a confirmed write is newer: the row shows instead, with what was used of the answer.
     var isOvertaken = false
     /// Whether it is kept normalized: what it shows may be newer than its bytes.

@@ -306,7 +306,7 @@ struct FlightRun: ~Copyable {
             let bytes = isAddressed ? nil : taken.bytes
             var answer = FlightAnswer(entry: entry, bytes: bytes, status: reply.status)
             answer.cookies = reply.headers.cookies
-            answer.isKept = kept != nil
+            (answer.isKept, answer.isForbidden) = (kept != nil, !freshness.mayBeStored)
             answer.isNormalized = kept?.isNormalized ?? false
             return .current(answer)
         } catch {

@@ -23,6 +23,8 @@ final class PinFetchRunner: Sendable {
 
     private let mailbox = Mailbox<Event>()
     private let asked = Mutex(Quota<TargetName>())
+    /// Why the last attempt for a pin failed that goes on waiting.
+    private let troubles = Mutex<[TargetName: Problem]>([:])
     /// Clients that wait for a pin: told whenever something may have changed for one.
     let listeners = Listeners()
     /// Keeps looks that say the same from piling up.
@@ -49,17 +51,35 @@ final class PinFetchRunner: Sendable {
         post(.wanted)
     }
 
+    /// The problem that the last attempt for a waiting pin met; nil if there was none.
+    func trouble(of name: TargetName) -> Problem? { troubles.withLock { $0[name] } }
+
+    /// Whether any waiting pin of an account has met a problem.
+    func hasTrouble(in scope: ScopeKey) -> Bool {
+        troubles.withLock { troubles in troubles.keys.contains { $0.scope == scope } }
+    }
+
     func run(_ context: EngineContext) async {
         await withDiscardingTaskGroup { group in
             var machine = PinRetryMachine()
             let timer = DeadlineTimer()
             group.addTask { await timer.run(context.clock) { self.post(.restEnded) } }
             var timerDue: Duration?
+            // The next look at a long list, of which each fetch has the rest looked up.
+            var next: Duration?
             post(.wanted)
             for await event in mailbox.events {
                 let now = context.clock.monotonic()
                 switch event {
-                case .wanted: isLooking.lower()
+                case .wanted:
+                    isLooking.lower()
+                    if let next, now < next {
+                        listeners.tell()
+                        guard timerDue.map({ $0 > next }) ?? true else { continue }
+                        timerDue = next
+                        timer.set(next)
+                        continue
+                    }
                 case .originAnswered(let name): machine.originAnswered(name)
                 case .originChanged(let name):
                     machine.originAnswered(name)
@@ -70,6 +90,7 @@ final class PinFetchRunner: Sendable {
                 case .notReached(let name): machine.notReached(name, now: now)
                 case .askedForClient(let attempt, let outcome):
                     asked.withLock { $0.release(TargetName(attempt.scope, attempt.id)) }
+                    note(outcome, of: attempt)
                     if outcome.isSettled {
                         machine.reached(attempt.name)
                     } else {
@@ -83,9 +104,10 @@ final class PinFetchRunner: Sendable {
                     let wanted = Set(found.attempts.keys)
                     for name in machine.looked(wanted, resting: found.resting, now: now) {
                         let attempts = found.attempts[name] ?? []
-                        group.addTask { await self.ask(name, attempts) }
+                        group.addTask { await self.ask(name, attempts, context) }
                     }
                     due = machine.nextDue
+                    next = found.count > Limits.pinsLookedUpAtOnce ? now + Limits.pinRetryBase : nil
                 }
                 guard due != timerDue else { continue }
                 timerDue = due
@@ -127,6 +149,7 @@ final class PinFetchRunner: Sendable {
         var attempts: [OriginName: [PinAttempt]] = [:]
         /// Origins that told the account of a pin to wait, and the first end of those rests.
         var resting: [OriginName: Duration] = [:]
+        var count = 0
     }
 
     /// Looks up the wanted pins; a pin that no origin can give gets the reason.
@@ -138,8 +161,20 @@ final class PinFetchRunner: Sendable {
             var last: Int64 = 0
             while true {
                 let page = try await context.store.pins.wanted(after: last)
-                guard let end = page.last else { return wanted }
+                guard let end = page.last else {
+                    let names = wanted.attempts.mapValues { $0.map(\.target) }
+                    let all = Set(names.values.joined())
+                    let failed = troubles.withLock { troubles in
+                        if wanted.resting.isEmpty {
+                            troubles = troubles.filter { all.contains($0.key) }
+                        }
+                        return Set(troubles.keys)
+                    }
+                    wanted.attempts = wanted.attempts.mapValues { Self.inTurn($0, after: failed) }
+                    return wanted
+                }
                 last = end.number
+                wanted.count += page.count
                 for pin in page {
                     let scope = context.store.key(for: pin.scope)
                     let name = TargetName(scope, pin.id)
@@ -164,12 +199,85 @@ final class PinFetchRunner: Sendable {
         }
     }
 
-    /// Asks for one after the other, until the origin cannot be reached.
-    private func ask(_ name: OriginName, _ attempts: [PinAttempt]) async {
-        for attempt in attempts {
-            guard await attempt.run().isSettled else { return post(.notReached(name)) }
+    /// The pins of each user in turn; those that have failed come last.
+    private static func inTurn(
+        _ attempts: [PinAttempt],
+        after failed: Set<TargetName>
+    ) -> [PinAttempt] {
+        var places: [UInt32?: Int] = [:]
+        let keyed = attempts.map { attempt in
+            let uid = attempt.scope.scope.uid
+            defer { places[uid, default: 0] += 1 }
+            return (attempt, failed.contains(attempt.target) ? 1 : 0, places[uid] ?? 0)
         }
-        post(.reached(name))
+        // The sort is stable.
+        return keyed.sorted { ($0.1, $0.2) < ($1.1, $1.2) }.map(\.0)
+    }
+
+    /// Asks for one after the other, or for some of a long list at the same time, until the origin
+    /// cannot be reached.
+    private func ask(
+        _ name: OriginName,
+        _ attempts: [PinAttempt],
+        _ context: EngineContext
+    ) async {
+        var isReached = true
+        if attempts.count <= Limits.pinsLookedUpAtOnce {
+            for attempt in attempts {
+                let outcome = await attempt.run()
+                guard !outcome.isSettled else {
+                    note(outcome, of: attempt)
+                    continue
+                }
+                isReached = false
+                guard goesOn(after: outcome, of: attempt, context) else { break }
+            }
+            return post(isReached ? .reached(name) : .notReached(name))
+        }
+        await withTaskGroup(of: (attempt: PinAttempt, outcome: PinAttempt.Outcome).self) { group in
+            var rest = attempts[...]
+            var running = 0
+            while true {
+                while running < Limits.pinsFetchedAtOnce, let attempt = rest.popFirst() {
+                    running += 1
+                    group.addTask { (attempt, await attempt.run()) }
+                }
+                guard let (attempt, outcome) = await group.next() else { return }
+                running -= 1
+                guard !outcome.isSettled else {
+                    note(outcome, of: attempt)
+                    continue
+                }
+                isReached = false
+                if !goesOn(after: outcome, of: attempt, context) { rest = [] }
+            }
+        }
+        post(isReached ? .reached(name) : .notReached(name))
+    }
+
+    private func note(_ outcome: PinAttempt.Outcome, of attempt: PinAttempt) {
+        troubles.withLock { troubles in
+            if case .notReached(let problem?) = outcome {
+                troubles[attempt.target] = problem
+            } else if outcome.isSettled {
+                troubles[attempt.target] = nil
+            }
+        }
+    }
+
+    /// Whether others are asked for after an attempt that failed: the origin has answered it, and has
+    /// not asked to wait.
+    private func goesOn(
+        after outcome: PinAttempt.Outcome,
+        of attempt: PinAttempt,
+        _ context: EngineContext
+    ) -> Bool {
+        note(outcome, of: attempt)
+        guard case .notReached(let problem?) = outcome,
+            problem.kind == .originStatus || problem.kind == .badAnswer
+        else { return false }
+        let scope = attempt.scope.scope
+        return context.originStates.refreshPause(of: attempt.name, for: scope) == nil
     }
 }
 
@@ -198,6 +306,7 @@ struct PinAttempt: Sendable {
     let origin: OriginSettings
 
     var name: OriginName { origin.name }
+    var target: TargetName { TargetName(scope, id) }
 
     /// Nil for an id that no origin can give.
     init?(_ context: EngineContext, _ scope: ScopeKey, _ id: EntryID) {
@@ -236,8 +345,8 @@ struct PinAttempt: Sendable {
 
     private func settle(_ outcome: FlightOutcome) async throws(StoreError) -> Outcome {
         switch outcome {
-        case .current:
-            return try await confirm()
+        case .current(let answer):
+            return try await confirm(answer)
         case .deleted(_, let status):
             let problem = Problem(.deleted, "the origin answered \(status): it does not have it")
             return try await refuse(problem, .failed)
@@ -255,12 +364,17 @@ struct PinAttempt: Sendable {
     ///
     /// The pin has the answer unless there was no room. Or the answer only confirmed an entry that
     /// the cache got meanwhile.
-    private func confirm() async throws(StoreError) -> Outcome {
+    private func confirm(_ answer: FlightAnswer) async throws(StoreError) -> Outcome {
         guard let pin = try await context.store.pins.pin(scope, id) else { return .notReached(nil) }
         if pin.entry != nil { return .held }
         if let trouble = pin.trouble { return .refused(Problem(trouble)) }
+        guard !answer.isForbidden else {
+            let reason = "the origin forbids with no-store that its answer is kept"
+            return try await refuse(Problem(.badAnswer, reason), .failed)
+        }
         let now = context.clock.now()
-        switch try await context.store.pins.pin(scope, id, origin: origin.name, now: now) {
+        let store = context.store.pins
+        switch try await store.pin(scope, id, origin: origin.name, for: .itself, now: now) {
         case .held: return .held
         case .tooLarge(let trouble): return .refused(Problem(trouble))
         case .waiting, .miss: return .notReached(nil)

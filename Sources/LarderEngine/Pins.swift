@@ -89,7 +89,7 @@ package struct Pins: EnginePart {
         let outcome = try await want(id, scope, attempt, asked, interval: refresh)
         isWritten = outcome != .miss
         // A poll may have found no pin before it was written.
-        if isWritten { _ = setPin(refresh) }
+        if isWritten { _ = setPin(try await pin(of: id, scope).refresh ?? refresh) }
         if case .held = outcome, let entry = try await pin(of: id, scope).entry {
             refreshes.noteAnswer(of: id, scope, at: entry.storedAt, context)
         }
@@ -177,10 +177,18 @@ package struct Pins: EnginePart {
     /// Gives an entry back to the cache; false when it was not pinned.
     package func unpin(_ id: EntryID, _ scope: ScopeKey) async throws(Problem) -> Bool {
         let wasPinned = try await storing(await store.pins.unpin(scope, id, now: clock.now()))
-        // Another client may have pinned it again.
-        if try await storing(await store.pins.pin(scope, id)) == nil {
-            context.refreshes.unpinned(id, scope, context)
+        // Another client may have pinned it again, and a set may keep it.
+        let left = try await storing(await store.pins.pin(scope, id))
+        guard let left, !left.sets.isEmpty, let interval = left.refresh,
+            let attempt = PinAttempt(context, scope, id)
+        else {
+            if left?.refresh == nil { context.refreshes.unpinned(id, scope, context) }
+            if !wasPinned, let left, !left.isChosen { throw .keptBySets(left) }
+            return wasPinned
         }
+        let (name, refreshes) = (attempt.name, context.refreshes)
+        refreshes.setPin(id, scope, at: name, every: interval, since: left.entry?.storedAt, context)
+        guard wasPinned || left.isChosen else { throw .keptBySets(left) }
         return wasPinned
     }
 
@@ -249,6 +257,7 @@ extension PinItem {
         rev = pin.entry?.revision.number
         problem = pin.trouble.map { "urn:larder:\($0.problem)" }
         reason = pin.trouble?.reason
+        keptBy = (pin.isChosen ? ["pin"] : []) + pin.sets.map { "prefetch:\($0)" }
     }
 }
 
@@ -262,6 +271,16 @@ extension Problem {
             .miss,
             "nothing is cached under '\(id)', and it is no URL of an origin",
             hint: "Put it with PUT /v1/entries/ID?pin=true, or pin the URL of a known origin."
+        )
+    }
+
+    /// No client has pinned it, and sets keep it.
+    fileprivate static func keptBySets(_ pin: Pin) -> Problem {
+        let names = pin.sets.map { "'\($0)'" }.joined(separator: ", ")
+        return Problem(
+            .pinned,
+            "'\(pin.id)' is not pinned by itself: the set \(names) keeps it",
+            hint: "Replace the set without it, or remove the set: DELETE /v1/prefetch/NAME."
         )
     }
 

@@ -11,7 +11,8 @@ extension Problem {
         case .badID: self.init(.badID, error.message)
         case .badURL: self.init(.badURL, error.message)
         case .badAccount, .badOriginName, .badHost, .badProxy, .badDuration, .badByteSize,
-            .badModifierID, .badLane, .badLaneName, .badKey, .badRule:
+            .badModifierID, .badLane, .badLaneName, .badKey, .badRule,
+            .badPrefetchName:
             self.init(.badRequest, error.message)
         }
     }
@@ -47,7 +48,7 @@ extension Problem {
         case .idNamed: self.init(.badRequest, error.message, status: 422)
         case .otherIDs: self.init(.overloaded, error.message)
         case .queueFull: self.init(.queueFull, error.message)
-        case .pinsFull, .tooManyPins: self.init(.pinsFull, error.message)
+        case .pinsFull, .tooManyPins, .tooManySets: self.init(.pinsFull, error.message)
         case .overloaded, .tooManyReads, .overLoopBudget: self.init(.overloaded, error.message)
         case .closed: self.init(.shuttingDown, error.message)
         case .noFile, .uploadLost: self.init(.storage, error.message, status: 503)

@@ -121,6 +121,19 @@ final class RefreshRunner: Sendable {
         }
     }
 
+    /// Throws if a user would have too many polled rows.
+    func checkRoom(
+        for ids: [EntryID],
+        _ scope: ScopeKey
+    ) throws(Problem) {
+        let hasRoom = state.withLock { state in
+            let new = ids.count { state.machine.schedule(of: Row(scope.scope, $0)) == nil }
+            let polled = state.machine.count(of: scope.scope.uid)
+            return polled + new <= Limits.polledRowsPerUserMax
+        }
+        guard hasRoom else { throw .tooManyPolledRows }
+    }
+
     // MARK: Pins
 
     /// Sets or removes the interval that a pin asks for; false if its user has too many polled rows.

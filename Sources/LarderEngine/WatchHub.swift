@@ -266,6 +266,14 @@ final class WatchHub: Sendable {
         }
     }
 
+    /// Tells watchers of an account that one of its sets has another state.
+    func prefetchChanged(_ scope: Scope, _ name: PrefetchName, _ newState: String) {
+        update { state, waking in
+            let concerned = state.watchers.filter { $0.value.scope == scope }.map(\.key)
+            tell(concerned, .prefetch(name), newState, &state, &waking)
+        }
+    }
+
     func state(of name: OriginName) -> String {
         state.withLock { $0.origins[name] ?? "unknown" }
     }

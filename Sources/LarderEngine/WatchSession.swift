@@ -187,6 +187,9 @@ struct WatchSession {
         case .status(.credential(let name), let state):
             let account = scope.scope.account
             return .auth(AuthFrame(notice.revision, name, account, state: state))
+        case .status(.prefetch(let name), let state):
+            let account = scope.scope.account
+            return .prefetch(PrefetchFrame(notice.revision, name, account, state: state))
         case .bookmark(let isInitialDone):
             return .bookmark(BookmarkFrame(notice.revision, isInitialDone: isInitialDone))
         }

@@ -137,6 +137,7 @@ package enum WatchKind: String, CaseIterable, Sendable {
     case remapped
     case auth
     case origin
+    case prefetch
 }
 
 /// Number and size of rows.

@@ -13,6 +13,7 @@ package enum ModelError: Error, Equatable {
     case badLane(String)
     case badLaneName(String)
     case badKey(String)
+    case badPrefetchName(String)
     /// A rule of `normalize:`, with its place such as `types[2].key`.
     case badRule(at: String, reason: String)
 
@@ -25,6 +26,8 @@ package enum ModelError: Error, Equatable {
             "'\(text)' is not an account's name: 1 to \(Limits.accountBytesMax) letters, digits, '.', '_', '@', '-'"
         case .badOriginName(let text):
             "'\(text)' is not an origin's name: 1 to \(Limits.originNameBytesMax) letters, digits, '.', '_', '-'"
+        case .badPrefetchName(let text):
+            "'\(text)' is not a set's name: 1 to \(Limits.originNameBytesMax) letters, digits, '.', '_', '-'"
         case .badURL(let text, let reason):
             "'\(text)' is not a URL that can be fetched: \(reason)"
         case .badHost(let text):

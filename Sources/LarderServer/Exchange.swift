@@ -50,18 +50,20 @@ struct Exchange: Sendable {
     }
 
     func command<Command: Sendable>(
+        upTo bytesMax: Int = Limits.commandBodyBytesMax,
         _ read: @escaping @Sendable ([UInt8]) throws(Problem) -> Command
     ) async throws(Problem) -> Command {
-        let json = try await wholeBody(upTo: Limits.commandBodyBytesMax)
+        let json = try await wholeBody(upTo: bytesMax)
         return try await work(onBytes: json.count) { () throws(Problem) in try read(json) }
     }
 
     /// A command, read from the JSON of the body; `orNothing` takes an empty body for an object
     /// without members.
     func command<Command: Decodable & Sendable>(
-        orNothing: Bool = false
+        orNothing: Bool = false,
+        upTo bytesMax: Int = Limits.commandBodyBytesMax
     ) async throws(Problem) -> Command {
-        try await command { json throws(Problem) in
+        try await command(upTo: bytesMax) { json throws(Problem) in
             try Problem.decoding { () throws(APIDecodingError) in
                 let json = orNothing && json.isEmpty ? Array("{}".utf8) : json
                 return try APIDecoder(.strict).decode(from: json)

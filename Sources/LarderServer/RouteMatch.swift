@@ -68,6 +68,17 @@ struct RouteMatch: Equatable {
         get throws(Problem) { try PercentCoding.modifierID(inPath: parameter) }
     }
 
+    var set: PrefetchName {
+        get throws(Problem) {
+            guard let name = PercentCoding.decoded(parameter.utf8) else {
+                throw Problem(.badRequest, "the name in the path is not percent-encoded UTF-8")
+            }
+            return try Problem.checking("name") { () throws(ModelError) in
+                try PrefetchName(name)
+            }
+        }
+    }
+
     var origin: OriginName {
         get throws(Problem) {
             guard let name = PercentCoding.decoded(parameter.utf8) else {
@@ -163,6 +174,7 @@ extension RouteMatch {
         var entries: EntryRoutes { EntryRoutes(exchange: exchange, loop: loop) }
         var modifiers: ModifierRoutes { ModifierRoutes(exchange: exchange) }
         var pins: PinRoutes { PinRoutes(exchange: exchange) }
+        var prefetches: PrefetchRoutes { PrefetchRoutes(exchange: exchange) }
         var origins: OriginRoutes { OriginRoutes(exchange: exchange) }
         var credentials: CredentialRoutes { CredentialRoutes(exchange: exchange) }
         var raw: RawRoutes { RawRoutes(exchange: exchange, loop: loop) }
@@ -192,6 +204,10 @@ extension RouteMatch {
         case .listPins: try await pins.list()
         case .pin: try await pins.pin(try id)
         case .unpin: try await pins.unpin(try id)
+        case .listPrefetches: try await prefetches.list()
+        case .showPrefetch: try await prefetches.show(try set)
+        case .putPrefetch: try await prefetches.put(try set)
+        case .removePrefetch: try await prefetches.remove(try set)
         case .listOrigins: try await origins.list()
         case .showOrigin: try await origins.show(try origin)
         case .changeOrigin: try await origins.change(try origin)

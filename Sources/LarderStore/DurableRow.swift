@@ -36,6 +36,8 @@ package struct DurableRow: Sendable {
     let isHeld: Bool
     /// Whether it counts in the room of pins, as a pinned answer has brought it.
     let isInPins: Bool
+    /// Whether no client has pinned it, so that its pin ends with the last set that keeps it.
+    let isPrefetched: Bool
     /// Whether something keeps it that is neither a pin nor a change of its own, where that was
     /// looked up.
     package var isNeeded = false
@@ -90,11 +92,13 @@ package struct DurableRow: Sendable {
         keepsShared = row.integer(DurableColumn.shared) == 1
         isHeld = row.isTrue(DurableColumn.held)
         isInPins = row.isTrue(DurableColumn.inPins)
+        isPrefetched = row.isTrue(DurableColumn.prefetched)
         payer = row.integerOrNil(DurableColumn.payer).flatMap(UInt32.init(exactly:))
     }
 
     static let columns: Set<DurableColumn> = [
         .size, .pinnedAt, .state, .goneStatus, .wanted, .targeted, .shared, .held, .inPins, .payer,
+        .prefetched,
     ]
     static let found = DurableColumn.row(EntryColumn.found, columns)
     static let columnsWithTargets = DurableColumn.row(EntryColumn.found, columns.union([.targets]))
@@ -132,7 +136,7 @@ struct SavedEntry: Sendable {
 
 enum DurableStatement: Int, PreparedStatement {
     case begin, commit, find, get, insert, setEntry, refresh, setState, setPinned, setRefresh,
-        clearEntry, delete, keepers, keep, setKept, raise, variants, heldVariants
+        setPrefetched, clearEntry, delete, keepers, keep, setKept, raise, variants, heldVariants
 
     var sql: String {
         switch self {
@@ -168,13 +172,19 @@ enum DurableStatement: Int, PreparedStatement {
         case .setPinned:
             """
             UPDATE claim SET pinned_at = :pinned_at, state = :state, problem = NULL, reason = NULL,
-                gone_status = NULL, wanted = 0, refresh = NULL
+                gone_status = NULL, wanted = 0, refresh = NULL, prefetched = NULL
             WHERE claim = :key
             """
         case .setRefresh:
             """
             UPDATE claim SET refresh = :refresh
             WHERE scope = :scope AND id = :id AND pinned_at IS NOT NULL
+            """
+        case .setPrefetched:
+            """
+            UPDATE claim SET prefetched = nullif(:prefetched, 0),
+                refresh = CASE WHEN :prefetched THEN NULL ELSE refresh END
+            WHERE claim = :key
             """
         case .clearEntry:
             """

@@ -290,6 +290,9 @@ package struct ListedRow: Equatable, Sendable {
     /// Of ``entry`` only id, origin and time are known.
     package internal(set) var isBare = false
 
+    /// Whether the row is in `state.db`, where no uses are noted.
+    package var isOfState: Bool { lastUsed > RowTable.firstUseOfClaim }
+
     package func cursor(_ order: RowOrder) -> RowCursor {
         let value =
             switch order {

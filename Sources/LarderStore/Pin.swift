@@ -13,8 +13,12 @@ package struct Pin: Equatable, Sendable {
     package let isWanted: Bool
     package let number: Int64
     let keepsShared: Bool
-    /// The interval at which its origin is asked again; nil if it is not.
-    package let refresh: Duration?
+    /// The shortest interval at which its client or a set has its origin asked again; nil without one.
+    package internal(set) var refresh: Duration?
+    /// Whether a client has pinned it.
+    package let isChosen: Bool
+    /// The sets that keep it.
+    package internal(set) var sets: [PrefetchName] = []
 
     init?(_ row: SQLiteStatement) {
         guard let id = row.entryID(EntryColumn.id), let scope = row.scope(EntryColumn.scope) else {
@@ -34,6 +38,7 @@ package struct Pin: Equatable, Sendable {
         }
         isWanted = row.isTrue(DurableColumn.wanted)
         keepsShared = row.integer(DurableColumn.shared) == 1
+        isChosen = !row.isTrue(DurableColumn.prefetched)
         refresh = row.integerOrNil(DurableColumn.refresh).map {
             min(max(.milliseconds($0), Limits.minRefreshTimes.lowerBound), Limits.refreshTimeMax)
         }
@@ -48,8 +53,17 @@ package struct Pin: Equatable, Sendable {
 
     static let columns = DurableColumn.row(
         EntryColumn.listed,
-        [.size, .pinnedAt, .state, .problem, .reason, .wanted, .shared, .refresh]
+        [.size, .pinnedAt, .state, .problem, .reason, .wanted, .shared, .refresh, .prefetched]
     )
+}
+
+/// The reason for which a row is pinned.
+package enum PinReason: Sendable {
+    case client
+    /// A set, as long as the row is in its list.
+    case set
+    /// An attempt to fill the pin: who keeps it stays as it is.
+    case itself
 }
 
 package enum PinOutcome: Equatable, Sendable {
@@ -219,13 +233,15 @@ package struct PinStore: Sendable {
     /// from.
     ///
     /// The outcome is synced when the call returns. With `adoptsShared`, a shared row counts as
-    /// cached if the scope itself has none. Without `refresh` a pin keeps its interval.
+    /// cached if the scope itself has none. Without `refresh` a pin keeps its interval. A pin
+    /// that only sets have made ends with the last of them.
     package func pin(
         _ scope: ScopeKey,
         _ id: EntryID,
         origin: OriginName?,
         refresh: Duration? = nil,
         adoptsShared: Bool = false,
+        for reason: PinReason = .client,
         now: Timestamp
     ) async throws(StoreError) -> PinOutcome {
         try file.refuseWhileFull("pin")
@@ -235,20 +251,25 @@ package struct PinStore: Sendable {
             writer throws(StoreError) in
             let name = TargetName(scope, id)
             let adopts = adoptsShared
+            // The list may be another one by now.
+            if reason == .set, try !writer.state.prefetches.keeps(name) { return .done(.miss) }
+            let found = try writer.durable(name)
             let result = try writer.pinning.pin(
                 name,
                 origin: origin,
                 adoptsShared: adopts,
                 now: now
             )
-            if case .done = result, let refresh {
-                try writer.state.pins.setRefresh(name, refresh)
-            }
+            guard case .done(let outcome) = result, outcome != .miss else { return result }
+            try writer.state.prefetches.notePinned(name, since: found, for: reason)
+            if let refresh { try writer.state.pins.setRefresh(name, refresh) }
             return result
         }
     }
 
-    /// Takes a pin's mark away; false when it was not pinned.
+    /// Takes a client's pin away; false when no client has pinned it.
+    ///
+    /// A set that keeps the row goes on keeping it.
     package func unpin(
         _ scope: ScopeKey,
         _ id: EntryID,
@@ -364,6 +385,15 @@ package struct PinStore: Sendable {
         var totals = residency.pinTotals
         totals.maxBytes = store.configuration.pinsMaxBytes.bytes
         return totals
+    }
+
+    /// The room for more pins of a user: their number and their size.
+    package func room(for uid: UInt32?) -> (count: Int, bytes: Int64) {
+        let totals = totals
+        let user = uid.flatMap { totals.users[$0] } ?? PinTotals.User()
+        let part = totals.part(of: uid, store.configuration.limits.queue)
+        let bytes = min(totals.maxBytes - totals.bytes, part - user.bytes)
+        return (Limits.pinsPerUserMax - Int(user.count), max(0, bytes))
     }
 
     package func whenUpdated(_ tell: @escaping @Sendable () -> Void) { residency.whenUpdated(tell) }

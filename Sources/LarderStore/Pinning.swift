@@ -150,6 +150,7 @@ struct Pinning: WriterPart {
             sharing.noteOwnEntry(found)
             if found?.hasEntry != true { try entries.noteReplaced(&receipt, new.name) }
             try notePinned(new.name, now)
+            try state.prefetches.notePinned(new.name, since: found, for: .client)
             try bodies.forget(new.body)
             return .done(receipt)
         } catch {
@@ -158,12 +159,30 @@ struct Pinning: WriterPart {
         }
     }
 
+    /// Removes the pin of a client; the row of a set stays pinned.
+    func unpin(_ name: TargetName, now: Timestamp) throws(StoreError) -> Bool {
+        guard let found = try durable(name), found.isPinned else { return false }
+        guard try state.prefetches.keeps(name) else { return try release(found) }
+        guard !found.isPrefetched else { return false }
+        try state.prefetches.setPrefetched(found, true)
+        return true
+    }
+
+    /// Removes pins that no client has asked for and that no set keeps any more; returns their ids.
+    func releasePrefetched() throws(StoreError) -> [TargetName] {
+        let names = try state.prefetches.released()
+        for name in names {
+            if let found = try durable(name) { _ = try release(found) }
+        }
+        return names
+    }
+
     /// Removes a pin.
     ///
     /// MaintenanceStep removes bytes that were saved for the pin alone, once the cache has synced
     /// them.
-    func unpin(_ name: TargetName, now: Timestamp) throws(StoreError) -> Bool {
-        guard let found = try durable(name), found.isPinned else { return false }
+    private func release(_ found: DurableRow) throws(StoreError) -> Bool {
+        let name = found.name
         guard !found.isLeftToCache else {
             try entries.removeDurable(found)
             return true

@@ -158,5 +158,6 @@ enum RowTable {
         """
 
     /// Orders durable rows after all others, because they are never evicted.
-    static let lastUsedOfClaim = "(claim + 4503599627370496)"
+    static let lastUsedOfClaim = "(claim + \(firstUseOfClaim))"
+    static let firstUseOfClaim: Int64 = 1 << 52
 }

@@ -206,7 +206,7 @@ enum VictimColumn: Int32, TableColumn {
 
 enum DurableColumn: Int32, TableColumn {
     case size, pinnedAt, state, problem, reason, goneStatus, wanted, targeted, shared, held, inPins,
-        payer, refresh
+        payer, refresh, prefetched
     case targets
     case lastUsed, shownSince
 

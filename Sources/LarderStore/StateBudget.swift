@@ -74,9 +74,7 @@ struct StateBudget {
             throw .pinsFull(bytes: size, limit: state.memory.pins.maxBytes)
         }
         guard size > old, let uid = scope.scope.uid ?? payer else { return }
-        // A user's share counts even for a lone user, so that room stays for a second one.
-        let isAlone = state.memory.pins.users.keys.allSatisfy { $0 == uid }
-        let part = state.limits.part(of: state.memory.pins.maxBytes, users: isAlone ? 1 : 2)
+        let part = state.memory.pins.part(of: uid, state.limits)
         guard (state.memory.pins.users[uid]?.bytes ?? 0) - old + size <= part else {
             throw .pinsFull(bytes: size, limit: part)
         }
@@ -105,6 +103,17 @@ package struct PinTotals: Equatable, Sendable {
 
     package var failed: [UInt32: Int64] = [:]
     package var damaged: Int64 = 0
+    /// Sets of entries that are fetched in advance, of all users.
+    package var sets: Int64 = 0
+    /// Whether there were sets, or pins that sets have left, when the file was opened.
+    package var hadSets = false
+
+    /// The room that one user's pins may take of all.
+    func part(of uid: UInt32?, _ limits: QueueLimits) -> Int64 {
+        // A user's share counts even for a lone user, so that room stays for a second one.
+        let isAlone = users.keys.allSatisfy { $0 == uid }
+        return limits.part(of: maxBytes, users: isAlone ? 1 : 2)
+    }
 }
 
 struct QueueUsage: Equatable {

@@ -93,6 +93,9 @@ final class StateReader {
     }
 
     var queue: QueueReader { QueueReader(state: self) }
+    var prefetches: PrefetchReader {
+        PrefetchReader(state: self, count: shared.residency.pinTotals.sets)
+    }
     var sharedRows: SharedRows { SharedRows(reader: self) }
 
     func pin(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Pin? {
@@ -100,7 +103,13 @@ final class StateReader {
     }
 
     private func wholePin(_ row: SQLiteStatement) throws(StoreError) -> Pin? {
-        guard var pin = Pin(row), pin.keepsShared else { return Pin(row) }
+        guard var pin = Pin(row) else { return nil }
+        for set in try prefetches.keepers(of: pin.id, in: pin.scope) {
+            pin.sets.append(set.name)
+            guard let interval = set.refresh else { continue }
+            pin.refresh = min(pin.refresh ?? interval, interval)
+        }
+        guard pin.keepsShared else { return pin }
         let scope = shared.key(for: pin.scope)
         guard try sharedRows.isHidden(pin.id, from: scope) != true else { return pin }
         let row = try claim(Pin.columns, Scope.shared.text, pin.id)

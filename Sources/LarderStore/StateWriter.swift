@@ -127,6 +127,7 @@ final class StateWriter {
     var budget: StateBudget { StateBudget(state: self) }
     var pins: PinRows { PinRows(state: self) }
     var keepers: Keepers { Keepers(state: self) }
+    var prefetches: PrefetchRows { PrefetchRows(state: self) }
     var modifiers: ModifierRows { ModifierRows(state: self) }
     var targets: TargetRows { TargetRows(state: self) }
     var views: ViewLog { ViewLog(state: self) }
@@ -208,7 +209,10 @@ final class StateWriter {
             UPDATE modifier SET accepted_at = accepted_at + \(step),
                 hold_until = hold_until + \(step), expires_at = expires_at + \(step),
                 next_attempt_at = next_attempt_at + \(step), answer_at = answer_at + \(step)
-            WHERE settled_at IS NULL AND accepted_at + \(step) <= \(now.milliseconds)
+            WHERE settled_at IS NULL AND accepted_at + \(step) <= \(now.milliseconds);
+            UPDATE prefetch SET made_at = made_at + \(step), expires_at = expires_at + \(step),
+                queried_at = queried_at + \(step)
+            WHERE made_at + \(step) <= \(now.milliseconds)
             """
         )
     }
@@ -253,6 +257,10 @@ struct StateWriterState {
             try connection.integer(
                 "SELECT count(*) FROM modifier WHERE settled_at IS NULL AND stalled <> 0"
             ) ?? 0
+        pins.sets = try connection.integer("SELECT count(*) FROM prefetch") ?? 0
+        let isLeft = "SELECT EXISTS (SELECT 1 FROM claim WHERE prefetched = 1)"
+        let left = try connection.integer(isLeft)
+        pins.hadSets = pins.sets > 0 || left == 1
         let waiting = PinState.waiting.rawValue
         let failures = PinState.failures.map { String($0.rawValue) }.joined(separator: ", ")
         let users = try connection.prepare(

@@ -258,6 +258,7 @@ package final class Store: Sendable {
     }
 
     package func maintain() async throws(StoreError) { try await maintenance.run() }
+    package var prefetches: PrefetchStore { PrefetchStore(store: self) }
     var maintenance: Maintenance { Maintenance(store: self) }
     package var maintenanceTrigger: MaintenanceTrigger { shared.maintenanceTrigger }
 

@@ -35,6 +35,7 @@ package enum StoreError: Error, Equatable {
     /// The row does not fit into the room that pins have.
     case pinsFull(bytes: Int64, limit: Int64)
     case tooManyPins(limit: Int)
+    case tooManySets
     case overloaded
     case tooManyReads
     /// The read would keep an event loop busy for too long; no part of it was shown.
@@ -73,6 +74,9 @@ package enum StoreError: Error, Equatable {
         case .pinsFull(let bytes, let limit):
             "\(bytes) bytes and the other pins exceed \(limit) bytes, the room in pins.max_bytes"
         case .tooManyPins(let limit): "one user can have \(limit) pins"
+        case .tooManySets:
+            "one user can have \(Limits.prefetchSetsPerUserMax) sets with "
+                + "\(Limits.prefetchItemsPerUserMax) entries together"
         case .overloaded: "too many writes are waiting"
         case .tooManyReads: "\(Limits.readsWaitingPerUserMax) reads of this user wait already"
         case .overLoopBudget: "it takes too long to be read on an event loop"

@@ -283,20 +283,23 @@ extension WatchMachine {
         case origin(OriginName)
         /// The credential of the watcher's account at an origin.
         case credential(OriginName)
+        case prefetch(PrefetchName)
 
         var kind: WatchKind {
             switch self {
             case .origin: .origin
             case .credential: .auth
+            case .prefetch: .prefetch
             }
         }
     }
 }
 
 extension WatchMachine.Subject: Comparable {
-    private var name: OriginName {
+    private var name: String {
         switch self {
-        case .origin(let name), .credential(let name): name
+        case .origin(let name), .credential(let name): name.text
+        case .prefetch(let name): name.text
         }
     }
 

@@ -29,7 +29,7 @@ struct Cachectl: AsyncParsableCommand {
         version: Version.text,
         subcommands: [
             Status.self, Get.self, Put.self, Rm.self, Ls.self, Inspect.self, Evict.self, Purge.self,
-            Pin.self, Unpin.self, QueueGroup.self, Watch.self,
+            Pin.self, Unpin.self, Prefetch.self, QueueGroup.self, Watch.self,
             Df.self, Doctor.self,
             OriginGroup.self, Stats.self, Reload.self,
         ]

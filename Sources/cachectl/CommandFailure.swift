@@ -117,10 +117,12 @@ extension CommandFailure {
         switch problem.kind {
         case .miss: "See what is cached: cachectl ls    Ask the network: cachectl get URL"
         case .deleted: "Ask the origin again, if it may be back: cachectl get URL"
+        case .noSuchSet: "See which there are: cachectl prefetch"
         case .noSuchOrigin: "See which there are: cachectl origin list"
         case .originExists where problem.hint == problem.kind.hint:
             "Replace it: cachectl origin add --replace NAME URL    or choose another name."
-        case .pinned: "Unpin it first: cachectl unpin ID"
+        case .pinned where problem.hint == problem.kind.hint: "Unpin it first: cachectl unpin ID"
+        case .pinned: "Remove the set, or replace it without the entry: cachectl prefetch"
         case .noSuchModifier:
             "See which there are: cachectl queue list    and which there were: cachectl queue list "
                 + "--settled"

@@ -11,6 +11,9 @@ enum DaemonWords {
     /// Names of origins.
     static let origins = words { client, _ in try await client.origins().map(\.name) }
 
+    /// Names of sets that are fetched in advance.
+    static let sets = words { client, _ in try await client.prefetches().map(\.name) }
+
     /// Ids of writes that wait or have failed.
     static let writes = words { client, _ in
         try await client.modifiers(limit: Limits.completionWordsMax).items.map(\.id)

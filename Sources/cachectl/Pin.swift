@@ -18,7 +18,7 @@ struct Pin: AsyncParsableCommand {
             With --list the columns are state (held, waiting, too_large, gone or failed), bytes, \
             time of storing, id, reason, and of a pin with --refresh the interval, the time of the \
             next request and what pauses it (offline, captive, set_offline, retry_after or \
-            credential), with tabs between them in a pipe.
+            credential), and what keeps it (pin, prefetch:NAME), with tabs between them in a pipe.
 
             Example: cachectl pin --refresh 1h https://api.example.com/articles/42
             """
@@ -131,6 +131,7 @@ struct Pin: AsyncParsableCommand {
                     pin.refreshing.refresh?.unitText ?? "-",
                     pin.refreshing.nextRefreshAt?.text ?? "-",
                     pin.refreshing.refreshPausedBy?.rawValue ?? "-",
+                    pin.keptBy.joined(separator: " "),
                 ]
             },
             columns: [
@@ -152,6 +153,7 @@ struct Pin: AsyncParsableCommand {
                             )
                         } ?? "-"
                 },
+                Column("KEPT BY") { $0.keptBy.joined(separator: " ") },
                 Column("ID") { $0.id },
                 Column("REASON") { $0.reason ?? "" },
             ]

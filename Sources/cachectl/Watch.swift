@@ -99,6 +99,7 @@ struct Watch: AsyncParsableCommand {
             words = ["\(auth.rev)", "\(auth.origin)/\(auth.account)", auth.state]
         case .origin(let origin):
             words = ["\(origin.rev)", origin.origin, origin.state.rawValue]
+        case .prefetch(let set): words = ["\(set.rev)", set.name, set.state.rawValue]
         case .bookmark, .lagged, .heartbeat, .end, .other: return nil
         }
         return [frame.type] + words

@@ -178,7 +178,8 @@ extension StoreError {
         case .cannotOpen, .unusable, .diskFull: 73
         case .sqlite, .corrupt: 74
         case .inUse, .tooLarge, .noRoom, .keyTaken, .pinned, .targeted, .queueFull, .modifierExists,
-            .pinsFull, .tooManyPins, .overloaded, .tooManyReads, .overLoopBudget, .closed,
+            .pinsFull, .tooManyPins, .tooManySets, .overloaded, .tooManyReads, .overLoopBudget,
+            .closed,
             .badChunk,
             .noFile,
             .uploadLost, .conditionFailed, .otherIDs, .missingID, .idNamed:

@@ -40,7 +40,7 @@ struct GoldenTests {
     @Test("The names of members that may be left out are told too")
     func names() {
         let problem = APIDecoder.memberNames(of: Problem.self)
-        #expect(problem.suffix(5) == ["origin_status", "raw_href", "oldest", "pointer", "body"])
+        #expect(problem.suffix(4) == ["needed_bytes", "free_bytes", "pointer", "body"])
         #expect(APIDecoder.memberNames(of: OriginReport.self).count == 10)
         #expect(APIDecoder.memberNames(of: UsageReport.self).first == "entries")
     }
@@ -54,6 +54,11 @@ struct GoldenTests {
         for title in ["Pins are listed", "A page of pins"] {
             try check(Page<PinItem>.self, file.section(title))
         }
+        let sets = try GoldenFile(named: "prefetch.http")
+        for title in ["A set is made", "A set is shown", "A set is planned"] {
+            try check(PrefetchReport.self, sets.section(title))
+        }
+        try check(Page<PrefetchReport>.self, sets.section("Sets are listed"))
     }
 
     @Test("Entries and entities")

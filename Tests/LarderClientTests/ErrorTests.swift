@@ -7,7 +7,7 @@ import Testing
 struct ErrorTests {
     /// The case of each kind, by its name; every kind stands here.
     private static let names: [String: [ProblemKind]] = [
-        "miss": [.miss, .noSuchModifier],
+        "miss": [.miss, .noSuchModifier, .noSuchSet],
         "deleted": [.deleted],
         "unknownOrigin": [.unknownOrigin, .noSuchOrigin],
         "notPermitted": [.notPermitted],

@@ -87,6 +87,7 @@ extension WatchFrame {
         case .remapped(let change): "\(type) \(change.from) \(change.to)"
         case .auth(let auth): "\(type) \(auth.state)"
         case .origin(let origin): "\(type) \(origin.state)"
+        case .prefetch(let set): "\(type) \(set.name) \(set.state)"
         case .end(let end): "\(type) \(end.outcome)"
         case .bookmark, .lagged, .heartbeat, .other: type
         }

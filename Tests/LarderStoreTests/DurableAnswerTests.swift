@@ -255,6 +255,8 @@ struct DurableAnswerTests {
                 ALTER TABLE change ADD COLUMN inapplicable TEXT;
                 DROP INDEX claim_keeper;
                 ALTER TABLE claim DROP COLUMN payer; ALTER TABLE claim DROP COLUMN request;
+                DROP TABLE prefetch_item; DROP TABLE prefetch; DROP INDEX claim_prefetched;
+                ALTER TABLE claim DROP COLUMN prefetched;
                 DROP INDEX claim_refresh;
                 ALTER TABLE claim DROP COLUMN refresh;
                 DROP INDEX modifier_joined;

@@ -219,8 +219,7 @@ struct MigrationTests {
             DROP TABLE skeleton;
             ALTER TABLE claim DROP COLUMN skeleton;
             ALTER TABLE claim DROP COLUMN checksum;
-            ALTER TABLE claim DROP COLUMN held;
-            ALTER TABLE claim DROP COLUMN in_pins;
+            ALTER TABLE claim DROP COLUMN held; ALTER TABLE claim DROP COLUMN in_pins;
             DROP INDEX claim_scope_id;
             DROP INDEX claim_pinned;
             DROP INDEX claim_wanted;
@@ -228,6 +227,8 @@ struct MigrationTests {
             DROP INDEX claim_keeper;
             ALTER TABLE claim DROP COLUMN payer; ALTER TABLE claim DROP COLUMN request;
             DROP INDEX claim_refresh; ALTER TABLE claim DROP COLUMN refresh;
+            DROP TABLE prefetch_item; DROP TABLE prefetch;
+            DROP INDEX claim_prefetched; ALTER TABLE claim DROP COLUMN prefetched;
             DROP INDEX modifier_joined; ALTER TABLE history DROP COLUMN joined_into;
             ALTER TABLE modifier DROP COLUMN joined_into; ALTER TABLE modifier DROP COLUMN joined_body;
             ALTER TABLE modifier DROP COLUMN joined_method; ALTER TABLE modifier DROP COLUMN if_match;

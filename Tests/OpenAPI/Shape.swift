@@ -25,7 +25,7 @@ enum Shape: Sendable {
             .frame("put", ChangeFrame.self), .frame("delete", ChangeFrame.self),
             .frame("evict", EvictFrame.self), .frame("modifier", ModifierFrame.self),
             .frame("remapped", RemappedFrame.self), .frame("origin", OriginFrame.self),
-            .frame("auth", AuthFrame.self),
+            .frame("auth", AuthFrame.self), .frame("prefetch", PrefetchFrame.self),
             .frame("bookmark", BookmarkFrame.self), .frame("lagged", LaggedFrame.self),
             .frame("heartbeat", HeartbeatFrame.self), .frame("end", WatchEndFrame.self),
         ],

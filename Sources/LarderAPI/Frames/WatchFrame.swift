@@ -16,6 +16,8 @@ public enum WatchFrame: Equatable, Sendable {
     case origin(OriginFrame)
     /// An account needs a credential, or has it.
     case auth(AuthFrame)
+    /// A set of entries that are fetched in advance has another state.
+    case prefetch(PrefetchFrame)
     /// Everything up to a revision was told.
     case bookmark(BookmarkFrame)
     /// The client was too slow; nothing follows.
@@ -38,6 +40,7 @@ extension WatchFrame: StreamFrame {
         case .remapped(let frame): ("remapped", frame)
         case .origin(let frame): ("origin", frame)
         case .auth(let frame): ("auth", frame)
+        case .prefetch(let frame): ("prefetch", frame)
         case .bookmark(let frame): ("bookmark", frame)
         case .lagged(let frame): ("lagged", frame)
         case .heartbeat(let frame): ("heartbeat", frame)
@@ -60,6 +63,7 @@ extension WatchFrame: Codable, WireUnion {
             case "remapped": .remapped(try RemappedFrame(from: decoder))
             case "origin": .origin(try OriginFrame(from: decoder))
             case "auth": .auth(try AuthFrame(from: decoder))
+            case "prefetch": .prefetch(try PrefetchFrame(from: decoder))
             case "bookmark": .bookmark(try BookmarkFrame(from: decoder))
             case "lagged": .lagged(try LaggedFrame(from: decoder))
             case "heartbeat": .heartbeat(try HeartbeatFrame(from: decoder))
@@ -287,6 +291,25 @@ public struct RemappedFrame: FrameMembers, Equatable {
     package init(_ revision: Revision, _ from: EntryID, as to: EntryID, hasMore: Bool = false) {
         (rev, self.from, self.to) = (revision.number, from.description, to.description)
         more = hasMore.ifTrue
+    }
+}
+
+/// A set of entries that are fetched in advance has another state.
+public struct PrefetchFrame: RevisionFrame, Equatable {
+    /// Revision up to which everything was told.
+    public var rev: Int64
+    /// Name of the set.
+    public var name: String
+    /// Name of the account whose set it is.
+    public var account: String
+    /// The state.
+    public var state: PrefetchState
+
+    package init(_ revision: Revision, _ name: PrefetchName, _ account: AccountName, state: String)
+    {
+        rev = revision.number
+        (self.name, self.account) = (name.text, account.text)
+        self.state = PrefetchState(rawValue: state)
     }
 }
 

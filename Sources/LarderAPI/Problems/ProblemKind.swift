@@ -147,6 +147,9 @@ extension ProblemKind {
     package static let pinned = ProblemKind("pinned", 409)
         .title("The entry is pinned")
         .hint("Unpin it first: DELETE /v1/pins/ID.")
+    package static let noSuchSet = ProblemKind("no-such-set", 404, .notFound)
+        .title("There is no such set")
+        .hint("GET /v1/prefetch lists the sets.")
     package static let pinsFull = ProblemKind("pins-full", 507)
         .title("There is no room for what is pinned")
         .hint("Unpin something, or raise pins.max_bytes.")
@@ -255,7 +258,7 @@ extension ProblemKind {
         .methodNotAllowed, .notAcceptable, .bodyTooLarge, .headTooLarge,
         .unknownOrigin, .notPermitted, .originID, .noSuchOrigin, .originExists, .originInFile,
         .entryTooLarge, .cacheFull, .diskFull, .preconditionFailed, .rangeNotSatisfiable,
-        .leaseOver, .pinned, .pinsFull,
+        .leaseOver, .pinned, .noSuchSet, .pinsFull,
         .noRequest, .unsupported, .notARead, .modifierExists, .noSuchModifier, .alreadySent,
         .alreadySettled, .inUse, .queueFull, .targeted, .notApplied, .miss, .deleted,
         .sinceTooOld, .unreachable, .captive, .offline, .timeout, .originStatus,
@@ -289,6 +292,10 @@ public struct Problem: Error, Codable, Equatable, Sendable {
     @OmittedWhenNil public var rawHref: String?
     /// The oldest revision that a watch can begin after, for `urn:larder:since-too-old`.
     @OmittedWhenNil public var oldest: Int64?
+    /// The bytes that a set needs, for `urn:larder:pins-full` of a set.
+    @OmittedWhenNil public var neededBytes: Int64?
+    /// The bytes that are free for pins of the user, for `urn:larder:pins-full` of a set.
+    @OmittedWhenNil public var freeBytes: Int64?
     /// The place in the origin's body that makes it a refusal, a JSON pointer (RFC 6901), for
     /// `urn:larder:origin-status` of a 2xx.
     @OmittedWhenNil public var pointer: String?

@@ -151,6 +151,8 @@ public struct PinItem: Codable, Equatable, Sendable {
     public var problem: String?
     /// The problem in one sentence.
     public var reason: String?
+    /// The reasons for which it is kept: `pin` if a client has pinned it, and `prefetch:NAME` for each set.
+    public var keptBy = ["pin"]
     /// When the daemon asks the origin again.
     @Flattened public var refreshing = RefreshReport()
 

@@ -154,10 +154,12 @@ public struct WatchKind: WireEnum {
     public static let auth = WatchKind(rawValue: "auth")
     /// States of origins.
     public static let origin = WatchKind(rawValue: "origin")
+    /// States of sets that are fetched in advance.
+    public static let prefetch = WatchKind(rawValue: "prefetch")
 
     /// Every value that this version knows.
     public static let known: [WatchKind] = [
-        .put, .delete, .evict, .modifier, .remapped, .auth, .origin,
+        .put, .delete, .evict, .modifier, .remapped, .auth, .origin, .prefetch,
     ]
     /// The value as it travels.
     public let rawValue: String

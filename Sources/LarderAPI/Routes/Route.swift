@@ -123,6 +123,7 @@ package enum RouteTag: String, Sendable, CaseIterable {
         self =
             switch words[1] {
             case "lanes": .modifiers
+            case "prefetch": .pins
             case "get": .fetch
             case _ where words[0] == "o": .raw
             case let word: RouteTag(rawValue: String(word)) ?? .administration
@@ -220,6 +221,7 @@ package struct PathParameter: Sendable {
             "The id, percent-encoded: a URL, `entity:ORIGIN/TYPE:KEY` or a client's own name."
         ),
         PathParameter("name", "files", "Name of the origin."),
+        PathParameter("set", "tonight", "Name of the set: 1 to 64 letters, digits, `.`, `_`, `-`."),
         PathParameter("modifier", "01JD2Q4W6Z0000000000000000", "Id of the modifier."),
         PathParameter("lane", "name:cart", "The lane: `id:ID`, `name:NAME`."),
         PathParameter("origin", "example", "Name of the origin."),
@@ -235,6 +237,7 @@ package enum RouteName: Int, Sendable, CaseIterable {
     case listLanes, setLane
     case watchByQuery, watchByBody
     case listPins, pin, unpin
+    case listPrefetches, showPrefetch, putPrefetch, removePrefetch
     case listOrigins, showOrigin, changeOrigin, checkOrigin, putOrigin, removeOrigin
     case showCredential, putCredential, removeCredential, renewCredential
     case evict, status, stats, usage, check, reload, purge, health, version, document

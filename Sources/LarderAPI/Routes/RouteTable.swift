@@ -192,8 +192,52 @@ extension Route {
             "DELETE /v1/pins/{id}",
             query: AccountQuery.self,
             [.empty(204)],
-            problems: [.miss],
-            "Makes a pinned entry an ordinary one."
+            problems: [.miss, .pinned],
+            """
+            Ends the pin of a client. An entry that a set of `/v1/prefetch` keeps stays pinned; any \
+            other becomes an ordinary one.
+            """
+        ),
+        Route(
+            .listPrefetches,
+            "GET /v1/prefetch",
+            query: AccountQuery.self,
+            [.json(Page<PrefetchReport>.self)],
+            "Lists sets of entries that are fetched in advance, by their names; `next` is null."
+        ),
+        Route(
+            .showPrefetch,
+            "GET /v1/prefetch/{set}",
+            query: AccountQuery.self,
+            [.json(PrefetchReport.self)],
+            problems: [.noSuchSet],
+            "Tells what there is of a set, with each missing entry and its problem."
+        ),
+        Route(
+            .putPrefetch,
+            "PUT /v1/prefetch/{set}",
+            query: PrefetchQuery.self,
+            body: .json(
+                [PrefetchCommand.self],
+                example:
+                    #"{"items":[{"url":"https://api.example.com/articles/42"}],"expires":"12h"}"#
+            ),
+            [.json(200, PrefetchReport.self), .json(202, PrefetchReport.self)],
+            problems: [.pinsFull, .diskFull, .unknownOrigin, .noSuchOrigin, .overloaded],
+            """
+            Has entries fetched in advance and pinned, as one set. The daemon first looks up their \
+            sizes and refuses a set that is larger than what is free for pins. 202: entries are \
+            fetched; 200: none is any more, or nothing was made. A set of that name is replaced: \
+            what is only in the old one stays until the new one is fetched.
+            """
+        ),
+        Route(
+            .removePrefetch,
+            "DELETE /v1/prefetch/{set}",
+            query: AccountQuery.self,
+            [.empty(204)],
+            problems: [.noSuchSet],
+            "Removes a set; its entries become ordinary ones, unless something else keeps them."
         ),
     ]
 

@@ -40,7 +40,9 @@ struct CrowdJudge {
                 kind = .evict
                 guard let id = try? EntryID(given: event.id) else { return nil }
                 (self.id, revision, hasMore) = (id, Revision(event.rev), event.more == true)
-            case .modifier, .remapped, .origin, .auth, .bookmark, .lagged, .heartbeat, .end, .other:
+            case .modifier, .remapped, .origin, .auth, .prefetch, .bookmark, .lagged, .heartbeat,
+                .end,
+                .other:
                 return nil
             }
         }

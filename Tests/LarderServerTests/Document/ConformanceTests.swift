@@ -155,6 +155,11 @@ struct ConformanceTests {
             )
         }
         let url = try ServerFixture.url("/articles/42")
+        if operation.path == "/v1/prefetch/{set}" {
+            let command = PrefetchCommand(items: [PrefetchItem(url: url.text)])
+            _ = try await server.engine.prefetches
+                .put(PrefetchName("tonight"), command, server.scope)
+        }
         if operation.path.hasPrefix("/v1/modifiers/{modifier}") {
             try await prepareModifier(server, url, isHeld: operation.method == "DELETE")
         }

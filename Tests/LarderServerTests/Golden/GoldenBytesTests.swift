@@ -211,4 +211,28 @@ struct GoldenBytesTests {
             try await said.ask("A pin has no body", "PUT", "/v1/pins/note", body: "one")
         }
     }
+
+    @Test("Sets to prefetch")
+    func prefetches() async throws {
+        try await Transcript.check("prefetch.http", rules: .standard) { said in
+            let (url, set) = (try ServerFixture.url("/a"), "/v1/prefetch/tonight")
+            said.server.upstream.answer(url, with: .json("[1]"))
+            _ = try await said.client.ask("GET", "/v1/get?url=\(url.text)")
+            let command = #"{"items":[{"url":"\#(url.text)"}],"expires":"12h"}"#
+            try await said.ask("A set is planned", "PUT", set + "?dry_run=true", body: command)
+            try await said.ask("A set is made", "PUT", set + "?wait=5s", body: command)
+            try await said.ask("A set is shown", "GET", set)
+            try await said.ask("The head of a set", "HEAD", set)
+            try await said.ask("Sets are listed", "GET", "/v1/prefetch")
+            try await said.ask("The head of the sets", "HEAD", "/v1/prefetch")
+            let path = try PercentCoding.pinPath(EntryID(url))
+            try await said.ask("An entry of a set is not unpinned", "DELETE", path)
+            let other = #"{"items":[{"url":"https://other.example/a"}]}"#
+            try await said.ask("A set of an unknown origin", "PUT", set, body: other)
+            try await said.ask("A set of nothing", "PUT", set, body: #"{"items":[]}"#)
+            try await said.ask("A set's name", "PUT", "/v1/prefetch/a%20b", body: command)
+            try await said.ask("A set is removed", "DELETE", set)
+            try await said.ask("There is no such set", "GET", set)
+        }
+    }
 }

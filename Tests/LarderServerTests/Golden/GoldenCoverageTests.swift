@@ -32,7 +32,8 @@ extension GoldenBytesTests {
     static func sections() throws -> [GoldenFile.Section] {
         let names = [
             "daemon.http", "entities.http", "entries.http", "fetch.http", "frames.txt",
-            "modifiers.http", "origins.http", "pins.http", "problems.txt", "raw.http",
+            "modifiers.http", "origins.http", "pins.http", "prefetch.http", "problems.txt",
+            "raw.http",
             "refusals.http", "refusals-user.http", "watch.http",
         ]
         return try names.flatMap { try GoldenFile(named: $0).sections }

@@ -76,6 +76,14 @@ enum GoldenFrames {
                 .auth(
                     AuthFrame(Revision(11), try origin, try AccountName("work"), state: "needed")
                 ),
+                .prefetch(
+                    PrefetchFrame(
+                        Revision(11),
+                        try PrefetchName("tonight"),
+                        try AccountName("work"),
+                        state: "ready"
+                    )
+                ),
                 .bookmark(BookmarkFrame(Revision(12), isInitialDone: true)),
                 .bookmark(BookmarkFrame(Revision(12), isInitialDone: false)),
                 .lagged(LaggedFrame(Revision(13), droppedAfter: Revision(12))),

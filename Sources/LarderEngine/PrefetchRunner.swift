@@ -1,0 +1,392 @@
+import LarderAPI
+import LarderModel
+import LarderStore
+import LarderStrategy
+import LarderWire
+import Logging
+import Synchronization
+
+/// Makes pins what the lists of sets say, and tells the states of the sets.
+///
+/// Every step starts from the lists and the pins in `state.db`, so that a step that was cut off is
+/// done again. The task begins with the first set, and runs until the daemon ends.
+///
+/// Each set in turn gets a step of at most ``Limits/prefetchStepRowsMax`` rows, so that a long list
+/// holds up no other user's set. The failure of one set keeps none from its turn.
+final class PrefetchRunner: Sendable {
+    private struct State {
+        var isRunning = false
+        /// The state of each set that was told last.
+        var told: [Int64: PrefetchState] = [:]
+        /// The last entry of each list that has got its pin.
+        var pinned: [Int64: Int64] = [:]
+        /// Rows whose interval may be another one.
+        var changed: Set<TargetName> = []
+        /// Whether pins may be left of sets that are no more.
+        var hasReleased = true
+        /// Moment of the next look at every set, also at those that were ready.
+        var wholeDue = Duration.zero
+    }
+
+    /// The time until the next step.
+    private struct Next {
+        var wait = Limits.prefetchRestTime
+        /// Whether there is more to do now.
+        var hasMore = false
+
+        mutating func come(after time: Duration) { wait = min(wait, max(time, .milliseconds(1))) }
+    }
+
+    private let state = Mutex(State())
+    private let mailbox = Mailbox<Void>()
+    /// Keeps looks from piling up.
+    private let isLooking = Flag()
+    private let isUrgent = Flag()
+    /// Told after each look at the sets.
+    let listeners = Listeners()
+    /// Sets whose sizes are looked up, by users.
+    let sizings = Mutex(Quota<UInt32?>(each: 1))
+
+    /// A set is made, has a new list or is removed; `changed` are rows that it had polled.
+    func look(_ context: EngineContext, reapplying changed: [TargetName] = []) {
+        let isFirst = state.withLock { state in
+            defer { state.isRunning = true }
+            state.changed.formUnion(changed)
+            (state.hasReleased, state.wholeDue, state.pinned) = (true, .zero, [:])
+            return !state.isRunning
+        }
+        if isFirst { _ = context.work.add { await self.run(context) } }
+        isUrgent.raise()
+        ring()
+    }
+
+    /// Tells that sets are gone, after which no other state of them is told.
+    func removed(_ sets: [PrefetchSet], _ newState: PrefetchState, _ context: EngineContext) {
+        state.withLock { state in
+            for set in sets {
+                state.told[set.number] = .removed
+                context.watchers.prefetchChanged(set.scope, set.name, newState.rawValue)
+            }
+        }
+        if !sets.isEmpty { look(context) }
+    }
+
+    private func ring() {
+        if isLooking.raise() { mailbox.post(()) }
+    }
+
+    private func run(_ context: EngineContext) async {
+        let seats = [context.keeper.listeners, context.watchers.originListeners].map { news in
+            (news, news.add { [weak self] in self?.ring() })
+        }
+        defer { for (news, seat) in seats { news.remove(seat) } }
+        await withDiscardingTaskGroup { group in
+            let timer = DeadlineTimer()
+            group.addTask { await timer.run(context.clock) { self.ring() } }
+            var earliest = Duration.zero
+            for await _ in mailbox.events {
+                isLooking.lower()
+                guard isUrgent.isUp || context.clock.monotonic() >= earliest else {
+                    timer.set(earliest)
+                    continue
+                }
+                isUrgent.lower()
+                let next = await step(context)
+                let now = context.clock.monotonic()
+                earliest = now + Limits.prefetchLookTime
+                listeners.tell()
+                timer.set(now + next.wait)
+                guard next.hasMore else { continue }
+                isUrgent.raise()
+                ring()
+            }
+            group.cancelAll()
+        }
+    }
+
+    /// Does a part of what is to be done.
+    private func step(_ context: EngineContext) async -> Next {
+        let now = context.clock.monotonic()
+        let isWhole = state.withLock { state in
+            guard state.wholeDue <= now else { return false }
+            state.wholeDue = now + Limits.prefetchRestTime
+            return true
+        }
+        var next = Next()
+        do throws(StoreError) {
+            let all = try await context.store.prefetches.sets(.all)
+            let sets = try await expire(all, context, &next)
+            try await release(context, &next)
+            for set in sets {
+                do throws(StoreError) {
+                    try await fill(set, isWhole: isWhole, context, &next)
+                } catch {
+                    note(error, context, &next)
+                }
+            }
+            for name in state.withLock({ $0.changed }) {
+                try await repoll(name, context)
+                _ = state.withLock { $0.changed.remove(name) }
+            }
+        } catch {
+            note(error, context, &next)
+        }
+        return next
+    }
+
+    private func note(_ error: StoreError, _ context: EngineContext, _ next: inout Next) {
+        context.note("a set to prefetch was not looked at", error)
+        state.withLock { $0.wholeDue = .zero }
+        next.come(after: Limits.pinRetryBase)
+    }
+
+    /// Ends sets whose time is over; returns the others.
+    private func expire(
+        _ sets: [PrefetchSet],
+        _ context: EngineContext,
+        _ next: inout Next
+    ) async throws(StoreError) -> [PrefetchSet] {
+        let now = context.clock.now()
+        var left: [PrefetchSet] = []
+        for set in sets {
+            guard let end = set.expiresAt, end <= now else {
+                if let end = set.expiresAt { next.come(after: end.since(now)) }
+                left.append(set)
+                continue
+            }
+            let scope = context.store.key(for: set.scope)
+            let ids = set.refresh == nil ? [] : try await context.store.prefetches.ids(set)
+            let ended = try await context.store.prefetches.remove(.one(scope)) { $0 == set }
+            state.withLock { $0.changed.formUnion(ids.map { TargetName(scope, $0) }) }
+            removed(ended, .expired, context)
+        }
+        let numbers = Set(left.map(\.number))
+        state.withLock { state in
+            state.told = state.told.filter { numbers.contains($0.key) }
+            state.pinned = state.pinned.filter { numbers.contains($0.key) }
+        }
+        return left
+    }
+
+    /// Unpins some rows that no set keeps any more.
+    private func release(_ context: EngineContext, _ next: inout Next) async throws(StoreError) {
+        guard state.withLock({ $0.hasReleased }) else { return }
+        state.withLock { $0.hasReleased = false }
+        do throws(StoreError) {
+            let names = try await context.store.prefetches.release()
+            state.withLock { state in
+                state.changed.formUnion(names)
+                if names.count == Limits.prefetchStepRowsMax { state.hasReleased = true }
+            }
+            if names.count == Limits.prefetchStepRowsMax { next.hasMore = true }
+            // There is room again for what was too large.
+            if !names.isEmpty { context.keeper.post(.roomRaised) }
+        } catch {
+            state.withLock { $0.hasReleased = true }
+            throw error
+        }
+    }
+
+    private func fill(
+        _ set: PrefetchSet,
+        isWhole: Bool,
+        _ context: EngineContext,
+        _ next: inout Next
+    ) async throws(StoreError) {
+        let store = context.store.prefetches
+        let isQueried = try await query(set, context, &next)
+        let isReady = state.withLock { $0.told[set.number] } == .ready
+        guard isWhole || isQueried || !isReady else { return }
+        if isWhole {
+            try await store.retry(set)
+            state.withLock { $0.pinned[set.number] = nil }
+        }
+        if try await pin(set, context) { next.hasMore = true }
+        let leaving = try await store.endOldList(of: set)
+        if !leaving.isEmpty {
+            let scope = context.store.key(for: set.scope)
+            state.withLock { state in
+                state.changed.formUnion(leaving.map { TargetName(scope, $0) })
+                state.hasReleased = true
+            }
+            next.hasMore = true
+        }
+        try await poll(set, context)
+        tell(try await stateNow(of: set, context), set)
+        func tell(_ newState: PrefetchState, _ set: PrefetchSet) {
+            state.withLock { state in
+                let old = state.told[set.number]
+                guard old != newState, old != .removed else { return }
+                state.told[set.number] = newState
+                context.watchers.prefetchChanged(set.scope, set.name, newState.rawValue)
+            }
+        }
+    }
+
+    // MARK: Pins
+
+    /// Pins entries of a list that have no pin; true if there may be more.
+    private func pin(_ set: PrefetchSet, _ context: EngineContext) async throws(StoreError) -> Bool
+    {
+        let last = state.withLock { $0.pinned[set.number] } ?? 0
+        let items = try await context.store.prefetches.unpinned(set, after: last)
+        guard let end = items.last?.item else { return false }
+        let ids = items.map(\.id)
+        // At the same time, so that they share commits.
+        let failure = await withTaskGroup(of: StoreError?.self) { group in
+            for id in ids {
+                group.addTask {
+                    do throws(StoreError) {
+                        try await self.pin(id, of: set, context)
+                        return nil
+                    } catch {
+                        return error
+                    }
+                }
+            }
+            return await group.reduce(into: StoreError?.none) { $0 = $0 ?? $1 }
+        }
+        context.keeper.post(.wanted)
+        if let failure { throw failure }
+        state.withLock { $0.pinned[set.number] = end }
+        return ids.count == Limits.prefetchStepRowsMax
+    }
+
+    private func pin(
+        _ id: EntryID,
+        of set: PrefetchSet,
+        _ context: EngineContext
+    ) async throws(StoreError) {
+        let store = context.store
+        let scope = store.key(for: set.scope)
+        do throws(StoreError) {
+            let outcome = try await store.pins.pin(
+                scope,
+                id,
+                origin: PinAttempt(context, scope, id)?.name,
+                adoptsShared: context.sharedScope(of: id, for: scope) != nil,
+                for: .set,
+                now: context.clock.now()
+            )
+            guard outcome == .miss else { return }
+            let reason = "it belongs to no configured origin"
+            let trouble = PinTrouble(problem: ProblemKind.unknownOrigin.rawValue, reason: reason)
+            try await store.prefetches.setTrouble(set, id, trouble)
+        } catch {
+            switch error {
+            case .pinsFull, .tooManyPins:
+                let kind = ProblemKind.pinsFull.rawValue
+                let trouble = PinTrouble(problem: kind, reason: error.message)
+                try await store.prefetches.setTrouble(set, id, trouble)
+            case _: throw error
+            }
+        }
+    }
+
+    // MARK: Refresh
+
+    /// Evaluates the queries of a set again once its interval is over; true if it has a new list.
+    private func query(
+        _ set: PrefetchSet,
+        _ context: EngineContext,
+        _ next: inout Next
+    ) async throws(StoreError) -> Bool {
+        guard let interval = set.refresh else { return false }
+        let now = context.clock.now()
+        let left = interval - max(.zero, now.since(set.queriedAt))
+        guard left <= .zero else {
+            next.come(after: left)
+            return false
+        }
+        next.come(after: interval)
+        let json = try await context.store.prefetches.definition(of: set)
+        let known = json.flatMap {
+            try? APIDecoder(.lenient).decode(PrefetchCommand.self, from: $0)
+        }
+        guard let command = known, command.items.contains(where: { $0.entities != nil }) else {
+            return false
+        }
+        let scope = context.store.key(for: set.scope)
+        do throws(Problem) {
+            let order = try await Prefetches(context: context).order(command, scope)
+            try await storing(await context.store.prefetches.queried(set, order.items, now: now))
+            state.withLock { state in
+                (state.pinned[set.number], state.hasReleased) = (nil, true)
+            }
+            return true
+        } catch {
+            let fields: Logger.Metadata = .larder([.reason: "\(error.detail)"])
+            context.logger.warning("the entities of a set were not looked up", metadata: fields)
+            return false
+        }
+    }
+
+    /// Has the entries of a set polled at its interval, unless they are polled more often.
+    private func poll(_ set: PrefetchSet, _ context: EngineContext) async throws(StoreError) {
+        guard let interval = set.refresh else { return }
+        let scope = context.store.key(for: set.scope)
+        for id in try await context.store.prefetches.ids(set) {
+            guard let attempt = PinAttempt(context, scope, id) else { continue }
+            let least = max(interval, attempt.origin.fetch.minRefresh)
+            let known = context.refreshes.pinInterval(of: id, scope)
+            guard known.map({ $0 > least }) ?? true else { continue }
+            guard try await repoll(TargetName(scope, id), context) else { return }
+        }
+    }
+
+    /// Gives the poller of a row the interval that its pin has now; false if the user has too many.
+    @discardableResult
+    private func repoll(
+        _ name: TargetName,
+        _ context: EngineContext
+    ) async throws(StoreError) -> Bool {
+        let (scope, id, refreshes) = (name.scope, name.id, context.refreshes)
+        let pin = try await context.store.pins.pin(scope, id)
+        guard let interval = pin?.refresh, let attempt = PinAttempt(context, scope, id) else {
+            refreshes.unpinned(id, scope, context)
+            return true
+        }
+        let least = max(interval, attempt.origin.fetch.minRefresh)
+        let answered = pin?.entry?.storedAt
+        return
+            refreshes
+            .setPin(id, scope, at: attempt.name, every: least, since: answered, context)
+    }
+
+    // MARK: States
+
+    func stateNow(
+        of set: PrefetchSet,
+        _ context: EngineContext
+    ) async throws(StoreError) -> PrefetchState {
+        try await stateNow(of: set, try await context.store.prefetches.counts(set), context)
+    }
+
+    /// The state of a set: it is filling while an entry is being fetched, or is about to be.
+    func stateNow(
+        of set: PrefetchSet,
+        _ counts: PrefetchCounts,
+        _ context: EngineContext
+    ) async throws(StoreError) -> PrefetchState {
+        guard counts.held < counts.items else { return .ready }
+        let open = counts.waiting.filter { waiting in
+            waiting.key.map { !$0.isPaused(for: set.scope, context) } ?? true
+        }
+        guard !open.isEmpty else { return .incomplete }
+        let scope = context.store.key(for: set.scope)
+        guard context.keeper.hasTrouble(in: scope) else { return .filling }
+        let missing = try await context.store.prefetches.missing(set)
+        let isFetching = missing.contains { item in
+            item.trouble == nil && item.origin.map { !$0.isPaused(for: set.scope, context) } ?? true
+                && context.keeper.trouble(of: TargetName(scope, item.id)) == nil
+        }
+        return isFetching ? .filling : .incomplete
+    }
+}
+
+extension OriginName {
+    /// Whether nothing is asked of the origin for an account now.
+    fileprivate func isPaused(for scope: Scope, _ context: EngineContext) -> Bool {
+        context.originStates.refreshPause(of: self, for: scope) != nil
+    }
+}

@@ -1,0 +1,135 @@
+import LarderModel
+import LarderStore
+import LarderStrategy
+import LarderUpstream
+import LarderWire
+
+/// The sizes of the entries of a set, before any of them is fetched.
+struct PrefetchSizes: Sendable {
+    /// Length of the bodies, as far as it is known.
+    var bytes: Int64 = 0
+    var unknown = 0
+    /// Number of entries that are pinned with their bytes, and need nothing more.
+    var held = 0
+    var heldBytes: Int64 = 0
+    /// Entries that have no pin yet, and what all that are not held count against `pins.max_bytes`.
+    var new = 0
+    var needed: Int64 = 0
+}
+
+/// Looks up sizes: in the cache, else by HEAD (RFC 9110 9.3.2), whose answer is not kept.
+struct PrefetchSizing {
+    let context: EngineContext
+    let scope: ScopeKey
+    let cancellation: ClientCancellation
+
+    func sizes(of ids: [EntryID]) async throws(Problem) -> PrefetchSizes {
+        var sizes = PrefetchSizes()
+        var unknown: [EntryID] = []
+        for page in ids.chunks(of: Limits.pageRowsMax) {
+            for (id, size) in zip(page, try await cachedSizes(Array(page))) {
+                let isPinned = context.store.pins.isPinned(scope, id)
+                if !isPinned { sizes.new += 1 }
+                if let size, isPinned {
+                    sizes.held += 1
+                    sizes.heldBytes += size
+                    sizes.bytes += size
+                } else if let size {
+                    sizes.add(size, of: id)
+                } else {
+                    unknown.append(id)
+                }
+            }
+        }
+        for (id, size) in await askedSizes(of: unknown) {
+            if let size {
+                sizes.add(size, of: id)
+            } else {
+                sizes.unknown += 1
+                sizes.add(0, of: id)
+            }
+        }
+        return sizes
+    }
+
+    private func cachedSizes(_ ids: [EntryID]) async throws(Problem) -> [Int64?] {
+        let now = context.clock.now()
+        return try await context.read { [context, scope] reader throws(StoreError) in
+            defer { reader.endTransaction() }
+            return try ids.map { id throws(StoreError) -> Int64? in
+                for place in context.lookupScopes(scope, id).scopes {
+                    guard !reader.isHidden(id, in: place, from: scope),
+                        let entry = try reader.entry(place, id, now: now), entry.kind != .tombstone
+                    else { continue }
+                    return Int64(entry.body.byteCount)
+                }
+                return nil
+            }
+        }
+    }
+
+    /// Asks four at a time; an origin that cannot be reached is not asked again.
+    private func askedSizes(of ids: [EntryID]) async -> [(id: EntryID, size: Int64?)] {
+        let end = context.clock.monotonic() + Limits.prefetchSizingTime
+        var rest = ids[...]
+        var unreachable: Set<OriginName> = []
+        var sizes: [(id: EntryID, size: Int64?)] = []
+        return await withTaskGroup(of: (id: EntryID, name: OriginName, size: Int64??).self) {
+            group in
+            var running = 0
+            while true {
+                while running < Limits.prefetchHeadsMax, let id = rest.popFirst() {
+                    guard context.clock.monotonic() < end, !context.isDraining,
+                        !cancellation.isGivenUp,
+                        let attempt = PinAttempt(context, scope, id),
+                        !unreachable.contains(attempt.name), !isPaused(attempt.name)
+                    else {
+                        sizes.append((id, nil))
+                        continue
+                    }
+                    running += 1
+                    group.addTask { [self] in
+                        (id, attempt.name, await size(of: id, attempt.origin))
+                    }
+                }
+                guard let asked = await group.next() else { return sizes }
+                running -= 1
+                if asked.size == nil { unreachable.insert(asked.name) }
+                sizes.append((asked.id, asked.size ?? nil))
+            }
+        }
+    }
+
+    private func isPaused(_ name: OriginName) -> Bool {
+        context.originStates.refreshPause(of: name, for: scope.scope) != nil
+    }
+
+    /// The length that an origin tells; the outer nil: the origin could not be reached.
+    private func size(of id: EntryID, _ origin: OriginSettings) async -> Int64?? {
+        guard let url = try? WebURL(id.text) else { return .some(nil) }
+        let request = UpstreamRequest(
+            origin: origin,
+            method: "HEAD",
+            url: url,
+            timeout: min(origin.fetch.timeout, Limits.prefetchHeadTime)
+        )
+        do throws(UpstreamError) {
+            let reply = try await context.ask(request, for: scope.scope)
+            while try await reply.body.next() != nil {}
+            let coding = reply.headers["Content-Encoding"] ?? "identity"
+            guard reply.status == 200, coding == "identity",
+                let length = reply.headers["Content-Length"].flatMap({ Int64($0) }), length >= 0
+            else { return .some(nil) }
+            return length
+        } catch {
+            return error.isConnectFailure ? .none : .some(nil)
+        }
+    }
+}
+
+extension PrefetchSizes {
+    fileprivate mutating func add(_ size: Int64, of id: EntryID) {
+        bytes += size
+        needed += size + Int64(Limits.rowOverheadBytes + id.text.utf8.count)
+    }
+}

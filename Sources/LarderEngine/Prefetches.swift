@@ -1,0 +1,370 @@
+package import LarderAPI
+package import LarderModel
+package import LarderStore
+import LarderStrategy
+import LarderWire
+import Synchronization
+
+/// Sets of entries that are fetched in advance and pinned together.
+///
+/// A set is a list of ids in `state.db`. ``PrefetchRunner`` pins what is in a list and has no pin, and
+/// unpins what is in no list any more; ``PinFetchRunner`` fetches what the pins wait for.
+package struct Prefetches: EnginePart {
+    let context: EngineContext
+
+    /// A set with checked values, whose queries are evaluated.
+    struct Order {
+        var items: [NewPrefetchItem] = []
+        var refresh: Duration?
+        var expires: Duration?
+        var definition: [UInt8] = []
+    }
+
+    /// Makes a set or gives it a new list, unless there is no room for it.
+    ///
+    /// Without `isPlan` it waits up to `wait` until the set is no longer filling.
+    package func put(
+        _ name: PrefetchName,
+        _ command: PrefetchCommand,
+        _ scope: ScopeKey,
+        isPlan: Bool = false,
+        wait: Duration? = nil,
+        cancellation: ClientCancellation = ClientCancellation()
+    ) async throws(Problem) -> PrefetchReport {
+        let order = try await order(command, scope)
+        let sets = try await storing(await store.prefetches.sets(.one(scope)))
+        let old = sets.first { $0.name == name }
+        guard old != nil || sets.count < Limits.prefetchSetsPerUserMax else {
+            throw Problem(.tooManySets)
+        }
+        let ids = order.items.map(\.id)
+        if order.refresh != nil { try context.refreshes.checkRoom(for: ids, scope) }
+        let sizes = try await sizes(of: ids, scope, cancellation)
+        try await check(sizes, scope, besides: old)
+        guard !isPlan else {
+            var report = PrefetchReport(name: name.text, state: .planned, items: order.items.count)
+            (report.held, report.bytes) = (sizes.held, sizes.heldBytes)
+            (report.estimatedBytes, report.unknownSizes) = (sizes.bytes, sizes.unknown)
+            report.refresh = order.refresh
+            return report
+        }
+        let now = clock.now()
+        let new = NewPrefetchSet(
+            name,
+            definition: order.definition,
+            expiresAt: order.expires.map { now.advanced(by: $0) },
+            refresh: order.refresh,
+            estimatedBytes: sizes.bytes,
+            unknownSizes: sizes.unknown
+        )
+        let polled = try await polledIDs(of: old.map { [$0] } ?? [])
+        try await storing(await store.prefetches.put(new, order.items, scope, now: now))
+        context.prefetches.look(context, reapplying: polled)
+        guard let wait else { return try await report(name, scope) }
+        let end = try await context.wait(
+            upTo: wait,
+            cancellation,
+            on: context.prefetches.listeners
+        ) { () async throws(Problem) -> PrefetchReport? in
+            let report = try await report(name, scope)
+            return report.state == .filling ? nil : report
+        }
+        switch end {
+        case .came(let report): return report
+        case .ended: return try await report(name, scope)
+        }
+    }
+
+    /// Looks up the sizes, of one set of a user at a time.
+    private func sizes(
+        of ids: [EntryID],
+        _ scope: ScopeKey,
+        _ cancellation: ClientCancellation
+    ) async throws(Problem) -> PrefetchSizes {
+        let uid = scope.scope.uid
+        guard context.prefetches.sizings.withLock({ $0.take(uid) }) else {
+            throw Problem(
+                .overloaded,
+                "the sizes of another set of this user are being looked up",
+                hint: "Try again in a minute."
+            )
+        }
+        defer { context.prefetches.sizings.withLock { $0.release(uid) } }
+        let sizing = PrefetchSizing(context: context, scope: scope, cancellation: cancellation)
+        return try await sizing.sizes(of: ids)
+    }
+
+    /// Refuses what is larger than the room that is free for pins of the user, when the other sets
+    /// are filled.
+    private func check(
+        _ sizes: PrefetchSizes,
+        _ scope: ScopeKey,
+        besides old: PrefetchSet?
+    ) async throws(Problem) {
+        var room = store.pins.room(for: scope.scope.uid)
+        let others = scope.scope.uid.map { RowScopes.user($0) } ?? .one(scope)
+        for set in try await storing(await store.prefetches.sets(others))
+        where set.number != old?.number {
+            let counts = try await storing(await store.prefetches.counts(set))
+            guard counts.waitingCount > 0 else { continue }
+            room.bytes = max(0, room.bytes - max(0, set.estimatedBytes - counts.bytes))
+        }
+        guard sizes.new <= room.count else {
+            throw Problem(StoreError.tooManyPins(limit: Limits.pinsPerUserMax))
+        }
+        guard sizes.needed > room.bytes else { return }
+        var problem = Problem(
+            .pinsFull,
+            "the set needs \(sizes.needed) bytes, and \(room.bytes) are free for pins",
+            hint: "Take a smaller set, unpin something, or raise pins.max_bytes."
+        )
+        (problem.neededBytes, problem.freeBytes) = (sizes.needed, room.bytes)
+        throw problem
+    }
+
+    package func list(_ scope: ScopeKey) async throws(Problem) -> [PrefetchReport] {
+        var reports: [PrefetchReport] = []
+        for set in try await storing(await store.prefetches.sets(.one(scope))) {
+            reports.append(try await report(set))
+        }
+        return reports
+    }
+
+    package func report(
+        _ name: PrefetchName,
+        _ scope: ScopeKey
+    ) async throws(Problem) -> PrefetchReport {
+        guard let set = try await set(name, scope) else { throw .noSuchSet(name) }
+        var report = try await report(set)
+        guard report.state != .ready else {
+            report.failed = []
+            return report
+        }
+        // While it is filling, most of what is missing only has to wait for its turn.
+        let isFilling = report.state == .filling
+        let missing = try await storing(
+            await store.prefetches.missing(set, isTroubled: isFilling)
+        )
+        report.failed = missing.compactMap { item in
+            problem(of: item, scope).map { PrefetchFailure(id: item.id.description, $0) }
+        }
+        return report
+    }
+
+    /// The reason why an item is not fetched now; nil if it only waits for its turn.
+    private func problem(of item: MissingItem, _ scope: ScopeKey) -> Problem? {
+        if let trouble = item.trouble {
+            var problem = Problem(trouble)
+            problem.retryable = !item.isPinned
+            return problem
+        }
+        if var met = context.keeper.trouble(of: TargetName(scope, item.id)) {
+            met.retryable = true
+            return met
+        }
+        guard let name = item.origin else { return nil }
+        let pause = context.originStates.refreshPause(of: name, for: scope.scope)
+        return pause.map { Problem($0, of: name) }
+    }
+
+    private func report(_ set: PrefetchSet) async throws(Problem) -> PrefetchReport {
+        let counts = try await storing(await store.prefetches.counts(set))
+        let state = try await storing(await context.prefetches.stateNow(of: set, counts, context))
+        var report = PrefetchReport(name: set.name.text, state: state, items: counts.items)
+        (report.held, report.bytes) = (counts.held, counts.bytes)
+        (report.estimatedBytes, report.unknownSizes) = (set.estimatedBytes, set.unknownSizes)
+        report.refresh = set.refresh
+        report.expiresAt = set.expiresAt.map { .init($0) }
+        return report
+    }
+
+    package func remove(_ name: PrefetchName, _ scope: ScopeKey) async throws(Problem) {
+        guard let set = try await set(name, scope) else { throw .noSuchSet(name) }
+        let polled = try await polledIDs(of: [set])
+        let removed = try await storing(
+            await store.prefetches.remove(.one(scope)) { $0.name == name }
+        )
+        guard !removed.isEmpty else { throw .noSuchSet(name) }
+        // The client's next list of pins has them no more.
+        while try await !storing(await store.prefetches.release()).isEmpty {}
+        context.prefetches.look(context, reapplying: polled)
+        context.prefetches.removed(removed, .removed, context)
+    }
+
+    private func set(
+        _ name: PrefetchName,
+        _ scope: ScopeKey
+    ) async throws(Problem) -> PrefetchSet? {
+        try await storing(await store.prefetches.sets(.one(scope))).first { $0.name == name }
+    }
+
+    private func polledIDs(of sets: [PrefetchSet]) async throws(Problem) -> [TargetName] {
+        var names: [TargetName] = []
+        for set in sets where set.refresh != nil {
+            let scope = store.key(for: set.scope)
+            let ids = try await storing(await store.prefetches.ids(set))
+            names += ids.map { TargetName(scope, $0) }
+        }
+        return names
+    }
+
+    // MARK: Lists
+
+    func order(
+        _ command: PrefetchCommand,
+        _ scope: ScopeKey
+    ) async throws(Problem) -> Order {
+        guard (1...Limits.prefetchItemsMax).contains(command.items.count) else {
+            throw Problem(
+                .badRequest,
+                "items: \(command.items.count) are given, 1 to \(Limits.prefetchItemsMax) are taken"
+            )
+        }
+        var order = Order()
+        order.definition = APIEncoder().encode(command)
+        order.refresh = command.refresh
+        order.expires = try command.expires?.checked("expires", in: Limits.prefetchTimes)
+        var known: Set<EntryID> = []
+        for (place, item) in command.items.enumerated() {
+            for item in try await items(of: item, "items[\(place)]", command, scope) {
+                if known.insert(item.id).inserted { order.items.append(item) }
+            }
+            guard order.items.count <= Limits.prefetchItemsMax else {
+                throw Problem(
+                    .badRequest,
+                    "items: a set has at most \(Limits.prefetchItemsMax) entries"
+                )
+            }
+        }
+        guard command.refresh == nil || order.items.count <= Limits.polledRowsPerUserMax else {
+            throw Problem(
+                .badRequest,
+                "refresh: the set has \(order.items.count) entries, and at most "
+                    + "\(Limits.polledRowsPerUserMax) of one user can be asked for again and again"
+            )
+        }
+        return order
+    }
+
+    private func items(
+        of item: PrefetchItem,
+        _ place: String,
+        _ command: PrefetchCommand,
+        _ scope: ScopeKey
+    ) async throws(Problem) -> [NewPrefetchItem] {
+        switch (item.url, item.entities) {
+        case (let text?, nil):
+            let url = try Problem.checking("\(place).url", .badURL) { () throws(ModelError) in
+                try WebURL(text)
+            }
+            let origin = try context.origin(of: url, in: scope)
+            try command.refresh?.checkRefresh(at: origin)
+            let id = try EntryID(command: url.text, of: "\(place).url")
+            guard PinAttempt(context, scope, id) != nil else {
+                throw Problem(.badRequest, "\(place).url: '\(id)' names a temporary id")
+            }
+            return [NewPrefetchItem(id)]
+        case (nil, let query?):
+            let origin = try context.origin(
+                named: OriginName(command: query.origin),
+                for: scope.scope.uid
+            )
+            try command.refresh?.checkRefresh(at: origin)
+            let limit = query.limit ?? Limits.prefetchEntities
+            guard (1...Limits.prefetchItemsMax).contains(limit) else {
+                throw Problem(
+                    .badRequest,
+                    "\(place).entities.limit: \(limit) is not in 1...\(Limits.prefetchItemsMax)"
+                )
+            }
+            let types = origin.normalize?.types ?? []
+            guard types.contains(where: { $0.type == query.type && $0.url != nil }) else {
+                throw Problem(
+                    .badRequest,
+                    "\(place).entities: the origin '\(origin.name)' has no URL for the type "
+                        + "'\(query.type)'",
+                    hint: "Give the origin's normalize.types a url for it."
+                )
+            }
+            return try await entities(ofType: query.type, at: origin.name, limit, scope)
+        case (_, _):
+            throw Problem(.badRequest, "\(place): one of url and entities is to be given")
+        }
+    }
+
+    /// The entities that were used most recently, by their own URLs.
+    ///
+    /// No uses are noted of a row in `state.db`: one that a query has selected counts as used when it
+    /// was selected.
+    private func entities(
+        ofType type: String,
+        at origin: OriginName,
+        _ limit: Int,
+        _ scope: ScopeKey
+    ) async throws(Problem) -> [NewPrefetchItem] {
+        let prefix = EntryID.entityPrefix(origin) + type + ":"
+        let example = try EntryID(command: "entity:\(origin)/\(type):1")
+        let lookups = context.lookupScopes(scope, example)
+        let known = try await storing(await store.prefetches.uses(in: scope))
+        var latest: [EntryID: Int64] = [:]
+        for place in lookups.scopes {
+            var filter = RowFilter(scope: place)
+            (filter.prefix, filter.part) = (prefix, .entities)
+            var cursor: RowCursor?
+            repeat {
+                let (wanted, after) = (filter, cursor)
+                let rows = try await context.read { reader throws(StoreError) in
+                    let limit = Limits.pageRowsMax
+                    return try reader.lists.page(wanted, order: .id, after: after, limit: limit)
+                }
+                for row in rows where row.entry.kind != .tombstone {
+                    guard let id = url(of: row.entry.id, scope) else { continue }
+                    let used = row.isOfState ? known[id] ?? 0 : row.lastUsed
+                    latest[id] = max(latest[id] ?? 0, used)
+                }
+                if latest.count > 2 * limit {
+                    let first = Self.latest(limit, of: latest)
+                    latest = Dictionary(uniqueKeysWithValues: first.map { ($0.key, $0.value) })
+                }
+                cursor = rows.count == Limits.pageRowsMax ? rows.last?.cursor(.id) : nil
+            } while cursor != nil
+        }
+        return Self.latest(limit, of: latest).map { NewPrefetchItem($0.key, used: $0.value) }
+    }
+
+    private func url(of entity: EntryID, _ scope: ScopeKey) -> EntryID? {
+        let url = entity.entity.flatMap { context.ownURL(of: $0, scope)?.url }
+        return url.flatMap { try? EntryID($0) }
+    }
+
+    private static func latest(
+        _ limit: Int,
+        of rows: [EntryID: Int64]
+    ) -> ArraySlice<(key: EntryID, value: Int64)> {
+        rows.sorted { ($1.value, $0.key.text) < ($0.value, $1.key.text) }.prefix(limit)
+    }
+}
+
+extension Problem {
+    fileprivate static func noSuchSet(_ name: PrefetchName) -> Problem {
+        Problem(.noSuchSet, "there is no set '\(name)'")
+    }
+
+    /// The problem of an entry that is not asked for while its origin is paused.
+    fileprivate init(_ pause: OriginStates.RefreshPause, of name: OriginName) {
+        switch pause {
+        case .setOffline: self.init(offline: name)
+        case .offline: self.init(.unreachable, "the origin '\(name)' cannot be reached")
+        case .captive:
+            self.init(.captive, "a captive portal answers in place of the origin '\(name)'")
+        case .retryAfter:
+            self.init(.overloaded, "the origin '\(name)' has asked to wait with Retry-After")
+        case .credential:
+            self.init(
+                .originStatus,
+                "the origin '\(name)' refuses the credential of the account",
+                hint: "Give one that it takes: cachectl origin login \(name)"
+            )
+        }
+    }
+}

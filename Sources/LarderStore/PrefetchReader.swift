@@ -1,0 +1,173 @@
+import LarderModel
+
+/// The tables `prefetch` and `prefetch_item` of `state.db`, read.
+struct PrefetchReader {
+    let state: StateReader
+    /// Number of all sets.
+    let count: Int64
+    private var connection: SQLiteConnection { state.connection }
+
+    private static let columns = """
+        prefetch, scope, name, made_at, expires_at, refresh, queried_at, estimated_bytes,
+        unknown_sizes
+        """
+
+    func sets(_ scopes: RowScopes) throws(StoreError) -> [PrefetchSet] {
+        let statement = try connection.statement(
+            "SELECT \(Self.columns) FROM prefetch WHERE \(scopes.condition) ORDER BY name"
+        )
+        scopes.bind(to: statement)
+        return try statement.all(PrefetchSet.init)
+    }
+
+    func definition(of set: Int64) throws(StoreError) -> [UInt8]? {
+        try connection.statement(
+            "SELECT definition FROM prefetch WHERE prefetch = :set",
+            (":set", set)
+        ).first { $0.bytesOrNil(.only) ?? [] }
+    }
+
+    /// Number of entries in all sets of a user but one.
+    func itemCount(of uid: UInt32, besides set: Int64?) throws(StoreError) -> Int64 {
+        try connection.statement(
+            """
+            SELECT count(*) FROM prefetch_item
+            WHERE scope >= :first AND scope < :end AND prefetch IS NOT :set AND leaving = 0
+            """,
+            (":first", "\(uid):"),
+            (":end", "\(uid);"),
+            (":set", set)
+        ).first { $0.integer(.only) } ?? 0
+    }
+
+    func uses(in scope: ScopeKey) throws(StoreError) -> [EntryID: Int64] {
+        let rows = try connection.statement(
+            "SELECT id, used FROM prefetch_item WHERE scope = :scope AND used IS NOT NULL",
+            (":scope", scope.text)
+        ).all { row in row.entryID("id").map { ($0, row.integer("used")) } }
+        return Dictionary(rows, uniquingKeysWith: max)
+    }
+
+    /// Free while there are no sets.
+    func keepers(of id: EntryID, in scope: Scope) throws(StoreError) -> [PrefetchKeeper] {
+        guard count > 0 else { return [] }
+        return try connection.statement(
+            """
+            SELECT name, refresh FROM prefetch_item AS item JOIN prefetch USING (prefetch)
+            WHERE item.scope = :scope AND item.id = :id ORDER BY name
+            """,
+            (":scope", scope.text),
+            (":id", id.text)
+        ).all { row in
+            row.text("name").flatMap { try? PrefetchName($0) }.map { name in
+                PrefetchKeeper(name: name, refresh: PrefetchSet.refresh(row))
+            }
+        }
+    }
+
+    /// The items of a set's list, each with the pin under its id as `pin`; a shared row as `row`.
+    private static let joined = """
+        FROM prefetch_item AS item
+        LEFT JOIN claim AS pin
+            ON pin.scope = item.scope AND pin.id = item.id AND pin.pinned_at IS NOT NULL
+        LEFT JOIN claim AS row ON pin.shared = 1 AND row.scope = 'shared' AND row.id = item.id
+        WHERE item.prefetch = :set AND leaving = 0
+        """
+    /// Bytes of a pin whose last answer is too large are those of an earlier one.
+    static let isHeld = """
+        (pin.state IN (\(PinState.held.rawValue), \(PinState.gone.rawValue))
+            OR pin.state = \(PinState.tooLarge.rawValue)
+                AND coalesce(pin.kind, \(EntryKind.tombstone.rawValue)) <> \(EntryKind.tombstone.rawValue))
+        """
+    private static let isWaiting = """
+        (pin.claim IS NULL AND item.problem IS NULL OR pin.state = \(PinState.waiting.rawValue))
+        """
+
+    func counts(_ set: Int64) throws(StoreError) -> PrefetchCounts {
+        var counts = PrefetchCounts()
+        let statement = try connection.statement(
+            """
+            SELECT count(*) AS items, coalesce(sum(\(Self.isHeld)), 0) AS held,
+                coalesce(sum(\(Self.isWaiting)), 0) AS waiting, pin.origin AS origin,
+                coalesce(sum(CASE WHEN \(Self.isHeld) THEN coalesce(pin.bytes, row.bytes) END), 0)
+                    AS bytes
+            \(Self.joined) GROUP BY pin.origin
+            """,
+            (":set", set)
+        )
+        while try statement.step() {
+            counts.items += Int(statement.integer("items"))
+            counts.held += Int(statement.integer("held"))
+            counts.bytes += statement.integer("bytes")
+            let waiting = Int(statement.integer("waiting"))
+            guard waiting > 0 else { continue }
+            counts.waiting[statement.text("origin").flatMap { try? OriginName($0) }] = waiting
+        }
+        return counts
+    }
+
+    /// The items that are not held; with `isTroubled` only those that wait no longer.
+    func missing(_ set: Int64, isTroubled: Bool = false) throws(StoreError) -> [MissingItem] {
+        try connection.statement(
+            """
+            SELECT item.id AS id, pin.origin AS origin, pin.claim IS NOT NULL AS pinned,
+                CASE WHEN pin.claim IS NULL THEN item.problem ELSE pin.problem END AS problem,
+                CASE WHEN pin.claim IS NULL THEN item.reason ELSE pin.reason END AS reason
+            \(Self.joined) AND coalesce(\(Self.isHeld), 0) = 0
+                AND (NOT :troubled OR NOT coalesce(\(Self.isWaiting), 0))
+            ORDER BY item.id LIMIT \(Limits.prefetchItemsMax)
+            """,
+            (":set", set),
+            (":troubled", isTroubled)
+        ).all { row in
+            row.entryID("id").map { id in
+                MissingItem(
+                    id: id,
+                    origin: row.text("origin").flatMap { try? OriginName($0) },
+                    trouble: row.text("problem").map {
+                        PinTrouble(problem: $0, reason: row.text("reason") ?? "")
+                    },
+                    isPinned: row.isTrue("pinned")
+                )
+            }
+        }
+    }
+
+    /// The items of a list after one that have no pin, and no problem for which they cannot have one.
+    func unpinned(
+        _ set: Int64,
+        after item: Int64
+    ) throws(StoreError) -> [(item: Int64, id: EntryID)] {
+        try connection.statement(
+            """
+            SELECT item.item AS item, item.id AS id \(Self.joined) AND item.item > :after
+                AND pin.claim IS NULL AND item.problem IS NULL
+            ORDER BY item.item LIMIT \(Limits.prefetchStepRowsMax)
+            """,
+            (":set", set),
+            (":after", item)
+        ).all { row in row.entryID("id").map { (row.integer("item"), $0) } }
+    }
+
+    func isFetched(_ set: Int64) throws(StoreError) -> Bool {
+        try connection.statement(
+            "SELECT 1 \(Self.joined) AND \(Self.isWaiting) LIMIT 1",
+            (":set", set)
+        ).first { _ in true } == nil
+    }
+
+    /// The ids that a set keeps, those of an old list included.
+    func ids(_ set: Int64) throws(StoreError) -> [EntryID] {
+        try connection.statement(
+            "SELECT id FROM prefetch_item WHERE prefetch = :set ORDER BY item",
+            (":set", set)
+        ).all { $0.entryID(.only) }
+    }
+
+    func leaving(_ set: Int64) throws(StoreError) -> [EntryID] {
+        try connection.statement(
+            "SELECT id FROM prefetch_item WHERE prefetch = :set AND leaving = 1",
+            (":set", set)
+        ).all { $0.entryID(.only) }
+    }
+}
