@@ -14,6 +14,8 @@ const ROOTS = [
   "ModifierConflict",
   "ModifierReport",
   "PinItem",
+  "PrefetchItem",
+  "PrefetchReport",
   "Problem",
   "ProblemType",
   "RenewalOrder",

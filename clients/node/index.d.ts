@@ -13,6 +13,8 @@ import type {
   ModifierState,
   OriginFrame,
   PinItem,
+  PrefetchItem,
+  PrefetchReport,
   ProblemType,
   RenewalReason,
   UnchangedFrame,
@@ -124,6 +126,17 @@ export interface PutReceipt {
   isNew: boolean;
   etag?: string;
   rev?: number;
+}
+
+export interface PrefetchOptions extends SignalOptions {
+  /** Time after which the set ends; without it, it does not end. */
+  expires?: Duration;
+  /** Interval at which the daemon asks the origins again. */
+  refresh?: Duration;
+  /** Whether the daemon only looks up sizes: nothing is made and no body is fetched. */
+  dryRun?: boolean;
+  /** Time to wait until the set is no longer `filling`. */
+  wait?: Duration;
 }
 
 export interface Credential {
@@ -258,7 +271,7 @@ export class Larder {
   fetch(url: string, options?: FetchOptions): Stream<View>;
   /** The views of a URL, now and after each change. It goes on over restarts of the daemon. */
   follow(url: string, options?: FollowOptions): Stream<View>;
-  /** The changes of entries, entities, writes and origins. It goes on over restarts. */
+  /** The changes of entries, entities, writes, origins and sets. It goes on over restarts. */
   watch(options?: WatchOptions): Stream<WatchEvent>;
 
   /** Stores bytes, a text or a stream under an id; they are on disk when it returns. */
@@ -289,6 +302,21 @@ export class Larder {
   ): Promise<PinItem | undefined>;
   unpin(id: string, options?: SignalOptions): Promise<void>;
   pins(options?: SignalOptions): Stream<PinItem>;
+  /**
+   * Has URLs fetched in advance and pinned, as one set; a set of that name is replaced. An item may
+   * also be a query. Throws Unavailable if the set has no room.
+   */
+  prefetch(
+    name: string,
+    urls: Iterable<string | PrefetchItem>,
+    options?: PrefetchOptions,
+  ): Promise<PrefetchReport>;
+  /** What there is of a set, with each missing entry and its problem. */
+  prefetched(name: string, options?: SignalOptions): Promise<PrefetchReport>;
+  /** The sets, without their missing entries. */
+  prefetches(options?: SignalOptions): Stream<PrefetchReport>;
+  /** Removes a set; its entries become ordinary ones, unless something else keeps them. */
+  removePrefetch(name: string, options?: SignalOptions): Promise<void>;
 
   /** Changes a URL, an entity or a stored id: here now, at its origin as soon as possible. */
   modify(target: string, options?: ModifyOptions): Promise<Write>;

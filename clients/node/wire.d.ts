@@ -476,6 +476,8 @@ export type PinItem = {
   problem: string | null;
   /** The problem in one sentence. */
   reason: string | null;
+  /** The reasons for which it is kept: `pin` if a client has pinned it, and `prefetch:NAME` for each set. */
+  kept_by: Array<string>;
   /** The shortest interval that a follower of this user or the pin asks for; null without one. */
   refresh: string | null;
   /** Time of the next request; null while there is none. */
@@ -486,6 +488,72 @@ export type PinItem = {
 
 /** Whether the bytes of a pin are kept. */
 export type PinState = "held" | "waiting" | "too_large" | "gone" | "failed" | (string & {});
+
+/** Entities of a type that are in the cache, the most recently used first. The origin's `normalize` has the URL of the type. */
+export type PrefetchEntities = {
+  /** Name of the origin. */
+  origin: string;
+  /** The type. */
+  type: string;
+  /** Number of entities. */
+  limit?: number;
+};
+
+/** An entry of a set that is missing, and why. */
+export type PrefetchFailure = {
+  /** Id of the entry. */
+  id: string;
+  /** The problem; if it is retryable, the daemon tries again by itself. */
+  problem: Problem;
+};
+
+/** A set of entries that are fetched in advance has another state. */
+export type PrefetchFrame = {
+  type: "prefetch";
+  /** Revision up to which everything was told. */
+  rev: number;
+  /** Name of the set. */
+  name: string;
+  /** Name of the account whose set it is. */
+  account: string;
+  /** The state. */
+  state: PrefetchState;
+};
+
+/** An entry of a set, or a query; one of the members is given. */
+export type PrefetchItem = {
+  /** URL of the entry, of a configured origin. */
+  url?: string;
+  /** The entities that are known, each by its own URL. */
+  entities?: PrefetchEntities;
+};
+
+/** The state of a set of entries that are fetched in advance. */
+export type PrefetchReport = {
+  /** Name of the set. */
+  name: string;
+  /** Whether everything is held. */
+  state: PrefetchState;
+  /** Number of entries. */
+  items: number;
+  /** Number of entries whose bytes are kept. */
+  held: number;
+  /** Entries that are missing and cannot be fetched now; omitted in a list of sets. */
+  failed?: Array<PrefetchFailure>;
+  /** Length in bytes of the bodies that are kept. */
+  bytes: number;
+  /** Length in bytes of all bodies, as far as it was known before they were fetched. */
+  estimated_bytes: number;
+  /** Number of entries whose size was not known before they were fetched. */
+  unknown_sizes: number;
+  /** Interval at which the daemon asks the origins again; null without one. */
+  refresh: string | null;
+  /** Time at which the set ends; null if it does not. */
+  expires_at: string | null;
+};
+
+/** Whether all entries of a set are held. */
+export type PrefetchState = "filling" | "ready" | "incomplete" | "planned" | "expired" | "removed" | (string & {});
 
 /** An error, as RFC 9457 has it: the body of every answer of 400 and more, and a member of some frames and reports. */
 export type Problem = {
@@ -509,6 +577,10 @@ export type Problem = {
   raw_href?: string;
   /** The oldest revision that a watch can begin after, for `urn:larder:since-too-old`. */
   oldest?: number;
+  /** The bytes that a set needs, for `urn:larder:pins-full` of a set. */
+  needed_bytes?: number;
+  /** The bytes that are free for pins of the user, for `urn:larder:pins-full` of a set. */
+  free_bytes?: number;
   /** The place in the origin's body that makes it a refusal, a JSON pointer (RFC 6901), for `urn:larder:origin-status` of a 2xx. */
   pointer?: string;
   /** The first 64 KiB of an origin's refusal: JSON as it is, anything else as a string. */
@@ -524,7 +596,7 @@ export type ProblemFrame = {
   problem: Problem;
 };
 
-export type ProblemType = "urn:larder:bad-request" | "urn:larder:bad-id" | "urn:larder:bad-url" | "urn:larder:unknown-parameter" | "urn:larder:unknown-member" | "urn:larder:not-found" | "urn:larder:method-not-allowed" | "urn:larder:not-acceptable" | "urn:larder:body-too-large" | "urn:larder:head-too-large" | "urn:larder:unknown-origin" | "urn:larder:not-permitted" | "urn:larder:origin-id" | "urn:larder:no-such-origin" | "urn:larder:origin-exists" | "urn:larder:origin-in-file" | "urn:larder:entry-too-large" | "urn:larder:cache-full" | "urn:larder:disk-full" | "urn:larder:precondition-failed" | "urn:larder:range-not-satisfiable" | "urn:larder:lease-over" | "urn:larder:pinned" | "urn:larder:pins-full" | "urn:larder:no-request" | "urn:larder:unsupported" | "urn:larder:not-a-read" | "urn:larder:modifier-exists" | "urn:larder:no-such-modifier" | "urn:larder:already-sent" | "urn:larder:already-settled" | "urn:larder:in-use" | "urn:larder:queue-full" | "urn:larder:targeted" | "urn:larder:not-applied" | "urn:larder:miss" | "urn:larder:deleted" | "urn:larder:since-too-old" | "urn:larder:unreachable" | "urn:larder:captive" | "urn:larder:offline" | "urn:larder:timeout" | "urn:larder:origin-status" | "urn:larder:redirect-refused" | "urn:larder:address-refused" | "urn:larder:bad-answer" | "urn:larder:overloaded" | "urn:larder:shutting-down" | "urn:larder:storage" | "urn:larder:internal" | (string & {});
+export type ProblemType = "urn:larder:bad-request" | "urn:larder:bad-id" | "urn:larder:bad-url" | "urn:larder:unknown-parameter" | "urn:larder:unknown-member" | "urn:larder:not-found" | "urn:larder:method-not-allowed" | "urn:larder:not-acceptable" | "urn:larder:body-too-large" | "urn:larder:head-too-large" | "urn:larder:unknown-origin" | "urn:larder:not-permitted" | "urn:larder:origin-id" | "urn:larder:no-such-origin" | "urn:larder:origin-exists" | "urn:larder:origin-in-file" | "urn:larder:entry-too-large" | "urn:larder:cache-full" | "urn:larder:disk-full" | "urn:larder:precondition-failed" | "urn:larder:range-not-satisfiable" | "urn:larder:lease-over" | "urn:larder:pinned" | "urn:larder:no-such-set" | "urn:larder:pins-full" | "urn:larder:no-request" | "urn:larder:unsupported" | "urn:larder:not-a-read" | "urn:larder:modifier-exists" | "urn:larder:no-such-modifier" | "urn:larder:already-sent" | "urn:larder:already-settled" | "urn:larder:in-use" | "urn:larder:queue-full" | "urn:larder:targeted" | "urn:larder:not-applied" | "urn:larder:miss" | "urn:larder:deleted" | "urn:larder:since-too-old" | "urn:larder:unreachable" | "urn:larder:captive" | "urn:larder:offline" | "urn:larder:timeout" | "urn:larder:origin-status" | "urn:larder:redirect-refused" | "urn:larder:address-refused" | "urn:larder:bad-answer" | "urn:larder:overloaded" | "urn:larder:shutting-down" | "urn:larder:storage" | "urn:larder:internal" | (string & {});
 
 /** Reason why no request for a refresh leaves. */
 export type RefreshPause = "offline" | "captive" | "set_offline" | "retry_after" | "credential" | (string & {});
@@ -639,10 +711,10 @@ export type WatchEndFrame = {
 };
 
 /** A line of a watch. */
-export type WatchFrame = ChangeFrame | EvictFrame | ModifierFrame | RemappedFrame | OriginFrame | AuthFrame | BookmarkFrame | LaggedFrame | HeartbeatFrame | WatchEndFrame;
+export type WatchFrame = ChangeFrame | EvictFrame | ModifierFrame | RemappedFrame | OriginFrame | AuthFrame | PrefetchFrame | BookmarkFrame | LaggedFrame | HeartbeatFrame | WatchEndFrame;
 
 /** A kind of frames that a watch can ask for. */
-export type WatchKind = "put" | "delete" | "evict" | "modifier" | "remapped" | "auth" | "origin" | (string & {});
+export type WatchKind = "put" | "delete" | "evict" | "modifier" | "remapped" | "auth" | "origin" | "prefetch" | (string & {});
 
 /** Why a watch ends. */
 export type WatchOutcome = "shutdown" | "timeout" | (string & {});

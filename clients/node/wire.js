@@ -51,6 +51,7 @@ classes.set("urn:larder:origin-in-file", Invalid);
 classes.set("urn:larder:precondition-failed", Invalid);
 classes.set("urn:larder:range-not-satisfiable", Invalid);
 classes.set("urn:larder:pinned", Invalid);
+classes.set("urn:larder:no-such-set", Invalid);
 classes.set("urn:larder:no-request", Invalid);
 classes.set("urn:larder:unsupported", Invalid);
 classes.set("urn:larder:not-a-read", Invalid);

@@ -131,6 +131,26 @@ export class Larder {
     return this.#pages("/v1/pins", {}, signal);
   }
 
+  prefetch(name, urls, { dryRun, wait, signal, ...options } = {}) {
+    const items = Array.from(urls, (url) => (typeof url === "string" ? { url } : url));
+    const query = { dry_run: dryRun || undefined, wait: duration(wait) };
+    const command = commandOf({ items, ...options });
+    const more = { query, command, signal, limit: 0, fresh: true };
+    return this.#core.report("PUT", pathOf("prefetch", name), more);
+  }
+
+  prefetched(name, { signal } = {}) {
+    return this.#core.report("GET", pathOf("prefetch", name), { signal });
+  }
+
+  prefetches({ signal } = {}) {
+    return this.#pages("/v1/prefetch", { limit: undefined }, signal);
+  }
+
+  async removePrefetch(name, { signal } = {}) {
+    await this.#core.report("DELETE", pathOf("prefetch", name), { signal });
+  }
+
   modify(target, { signal, ...options } = {}) {
     return this.write(modification(target, options), { signal });
   }

@@ -85,16 +85,16 @@ export class Core {
 
   /**
    * Sends a request and returns the answer when its head is there; throws the problem of a refusal.
-   * The account goes with the command, else with the query, unless that is null.
+   * The account goes with the query, or with a command that has none; not if the query is null.
    */
-  async request(method, path, { query, command, ...options } = {}) {
+  async request(method, path, { command, query = command ? null : {}, ...options } = {}) {
     const { account } = this;
-    const parameters = query === null || command ? {} : given({ account, ...query });
+    const parameters = query ? given({ account, ...query }) : {};
     const target = Object.keys(parameters).length
       ? `${path}?${new URLSearchParams(parameters).toString().replaceAll("+", "%20")}`
       : path;
     if (command) {
-      options.body = JSON.stringify({ ...command, account });
+      options.body = JSON.stringify(query ? command : { ...command, account });
       options.headers = { "Content-Type": "application/json" };
     }
     const answer = await this.send(method, target, options);

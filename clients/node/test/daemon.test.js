@@ -345,6 +345,35 @@ describe("the client and the daemon", { skip, timeout: 300_000 }, () => {
     await write.cancel();
   });
 
+  test("S43: a set is fetched in advance, and watched until it is removed", async () => {
+    origin.set("/s/1", { n: 1 });
+    const urls = [url("/s/1"), url("/s/2")];
+    const events = cache.watch({ types: ["prefetch"] });
+    assert.equal((await events.next()).value.type, "bookmark");
+    const query = { entities: { origin: "local", type: "Todo", limit: 1 } };
+    const planned = await cache.prefetch("tonight", [...urls, query], { dryRun: true });
+    assert.ok(planned.state === "planned" && [2, 3].includes(planned.items));
+    assert.equal((await cache.prefetches().next()).done, true);
+    const options = { expires: 3_600_000, refresh: "1h", wait: 30_000 };
+    const report = await cache.prefetch("tonight", new Set(urls), options);
+    assert.deepEqual([report.state, report.held, report.refresh], ["incomplete", 1, "1h"]);
+    const failed = report.failed.map(({ id, problem }) => [id, problem.type]);
+    assert.deepEqual(failed, [[urls[1], "urn:larder:deleted"]]);
+    assert.deepEqual((await cache.prefetched("tonight")).failed, report.failed);
+    assert.equal((await cache.prefetches().next()).value.name, "tonight");
+    const other = new Larder({ socket: daemon.socket, account: "work" });
+    const own = await other.prefetch("tonight", urls.slice(0, 1), { wait: "30s" });
+    assert.equal(own.state, "ready");
+    other.close();
+    await cache.removePrefetch("tonight");
+    for (const state of ["filling", "incomplete", "removed"]) {
+      const { rev: _, ...event } = (await events.next()).value;
+      assert.deepEqual(event, { type: "prefetch", name: "tonight", account: "default", state });
+    }
+    assert.equal((await refused(cache.prefetched("tonight"), Invalid)).type, "urn:larder:no-such-set");
+    await events.return();
+  });
+
   test("a signal ends each call with its reason, and close ends all", async () => {
     const held = gate();
     origin.treat = async () => held.isOpen;

@@ -135,6 +135,8 @@ confirmed 200
 ${origin.base}/list/1
 8
 held
+ready 0
+tonight
 [^\n]+Fetch it with a policy that asks the network.
 200 network
 world

@@ -113,6 +113,10 @@ test("S29: each operation is used, or is on the list with the reason", async () 
   await cache.pin("notes/1");
   await cache.unpin("notes/1");
   await cache.pins().next();
+  await cache.prefetch("tonight", ["http://a/"]);
+  await cache.prefetched("tonight");
+  await cache.prefetches().next();
+  await cache.removePrefetch("tonight");
   await cache.writes().next();
   const write = await cache.modify("notes/1", { delete: true });
   await write.wait();

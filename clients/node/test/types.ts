@@ -13,6 +13,7 @@ export async function reads(signal: AbortSignal): Promise<string[]> {
   for await (const event of cache.watch({ prefix: "notes/", since: 3, initial: true })) {
     if (event.type === "put") console.log(event.id, event.rev);
     if (event.type === "reset") console.log("all comes again");
+    if (event.type === "prefetch") console.log(event.name, event.account, event.state);
   }
   const ids: string[] = [];
   for await (const { id } of cache.entries({ prefix: "notes/", sort: "age" })) ids.push(id);
@@ -43,6 +44,9 @@ export async function writes(): Promise<wire.ModifierState | "dropped"> {
   for await (const conflict of cache.conflicts()) await conflict.resolve("mine");
   const pin: wire.PinItem | undefined = await cache.pin("notes/1", { wait: "10s" });
   console.log(pin?.state, write.problem?.originStatus, write.answer?.status);
+  const items = [url, { entities: { origin: "books", type: "Book" } }];
+  const set: wire.PrefetchReport = await cache.prefetch("tonight", items, { expires: "12h", dryRun: true });
+  for await (const { name, held } of cache.prefetches()) console.log(name, held, set.failed?.[0]?.problem.detail);
   return write.state;
 }
 

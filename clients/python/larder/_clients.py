@@ -25,7 +25,7 @@ from ._streams import (
 )  # fmt: skip
 from ._wire import (
     CredentialReport, CutOff, Deleted, Duration, FetchOptions, Invalid, ModifierConflict,
-    ModifierReport, PinItem, TooLate, WriteOptions,
+    ModifierReport, PinItem, PrefetchReport, TooLate, WriteOptions,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ class Operations(Core, Generic[W, I]):
         types: Sequence[str] | None = None, since: int | None = None, initial: bool = False,
         heartbeat: Duration = None,
     ) -> WatchStream:  # fmt: skip
-        """The changes of entries, entities, writes and origins; it goes on over restarts."""
+        """The changes of entries, entities, writes, origins and sets; it goes on over restarts."""
         prefixes = [prefix] if isinstance(prefix, str) else prefix
         members = {"prefixes": prefixes, "ids": ids, "types": types, "since": since}
         more = {"heartbeat": heartbeat, "initial": initial or None}
@@ -318,6 +318,42 @@ class Operations(Core, Generic[W, I]):
     async def pins(self) -> list[PinItem]:
         """The pins."""
         return await self.pages("/v1/pins", {})
+
+    @operation
+    async def prefetch(
+        self, name: str, urls: Iterable[str | Members], *, expires: Duration = None,
+        refresh: Duration = None, dry_run: bool = False, wait: Duration = None,
+    ) -> PrefetchReport:  # fmt: skip
+        """Has URLs fetched in advance and pinned, as one set; a set of that name is replaced.
+
+        An item may also be a query, as `{"entities": {"origin": "books", "type": "Book"}}`. With
+        `dry_run` the daemon only looks up sizes. With `wait` it answers when the set is no longer
+        `filling`, or the time is over. It raises Unavailable if the set has no room.
+        """
+        items = [{"url": url} if isinstance(url, str) else url for url in urls]
+        members = {"items": items, "expires": expires, "refresh": refresh}
+        query = {"wait": duration(wait), "dry_run": "true" if dry_run else None}
+        # The daemon looks up sizes for at most 60 s, and then waits.
+        path, limit = path_of("prefetch", name), seconds(wait) + 120
+        answer = await self.command("PUT", path, members, limit, query)
+        report: PrefetchReport = await answer.json()
+        return report
+
+    @operation
+    async def prefetched(self, name: str) -> PrefetchReport:
+        """What there is of a set, with each missing entry and its problem."""
+        report: PrefetchReport = await self.report("GET", path_of("prefetch", name), {})
+        return report
+
+    @operation
+    async def prefetches(self) -> list[PrefetchReport]:
+        """The sets, without their missing entries."""
+        return await self.pages("/v1/prefetch", {"limit": None})
+
+    @operation
+    async def remove_prefetch(self, name: str) -> None:
+        """Removes a set; its entries become ordinary ones, unless something else keeps them."""
+        await self.report("DELETE", path_of("prefetch", name), {})
 
     @operation
     async def modify(

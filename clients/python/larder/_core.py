@@ -347,12 +347,13 @@ class Core:
         return answer
 
     async def command(
-        self, method: str, path: str, members: Members, timeout: float | None = REPORT_TIME
-    ) -> Answer:
-        members = given({"account": self.account, **members})
+        self, method: str, path: str, members: Members, timeout: float | None = REPORT_TIME,
+        query: Members | None = None,
+    ) -> Answer:  # fmt: skip
+        members = given({"account": None if query else self.account, **members})
         members.update({name: duration(members[name]) for name in DURATIONS if name in members})
         headers, body = {"Content-Type": "application/json"}, json.dumps(members).encode()
-        return await self.request(method, path, None, body, headers, timeout)
+        return await self.request(method, path, query, body, headers, timeout)
 
     async def report(
         self, method: str, path: str, query: Members | None = None, timeout: float = REPORT_TIME

@@ -11,7 +11,7 @@ from typing import Any, Mapping, NamedTuple, Union
 
 from ._problem import Problem
 from ._wire import (
-    Auth, Bookmark, Deleted, Evicted, FailedRow, Frame, Origin, Put, Remapped, Unchanged,
+    Auth, Bookmark, Deleted, Evicted, FailedRow, Frame, Origin, Prefetch, Put, Remapped, Unchanged,
     WriteChanged,
 )  # fmt: skip
 
@@ -156,7 +156,9 @@ class Other(Frame):
 
 
 View = Union[Entry, Unchanged, Deleted, Failure]
-Event = Union[Put, Deleted, Evicted, WriteChanged, Remapped, Origin, Auth, Bookmark, Reset, Other]
+Event = Union[
+    Put, Deleted, Evicted, WriteChanged, Remapped, Origin, Auth, Prefetch, Bookmark, Reset, Other,
+]  # fmt: skip
 
 
 class Credential(NamedTuple):

@@ -47,7 +47,13 @@ class ModifierReport(TypedDict):
 class PinItem(TypedDict):
     id: str; state: str; origin: Optional[str]; body_bytes: Optional[int]; pinned_at: str
     stored_at: Optional[str]; rev: Optional[int]; problem: Optional[str]; reason: Optional[str]
-    refresh: Optional[str]; next_refresh_at: Optional[str]; refresh_paused_by: Optional[str]
+    kept_by: List[str]; refresh: Optional[str]; next_refresh_at: Optional[str]
+    refresh_paused_by: Optional[str]
+
+class PrefetchReport(TypedDict):
+    name: str; state: str; items: int; held: int; failed: NotRequired[List[PrefetchFailure]]
+    bytes: int; estimated_bytes: int; unknown_sizes: int; refresh: Optional[str]
+    expires_at: Optional[str]
 
 class CredentialReport(TypedDict):
     account: str; source: Optional[str]; header: Optional[str]; set_at: Optional[str]
@@ -71,6 +77,9 @@ class ModifierAnswer(TypedDict):
 
 class ModifierConflict(TypedDict):
     id: str; base: NotRequired[Any]; mine: NotRequired[Any]; theirs: NotRequired[Any]
+
+class PrefetchFailure(TypedDict):
+    id: str; problem: Dict[str, Any]
 
 class ViewReport(TypedDict):
     state: str; complete: NotRequired[bool]; body: NotRequired[Any]; body_bytes: NotRequired[int]
@@ -132,6 +141,10 @@ class Auth(Frame):
     "An account needs a credential at an origin, or has it."
     origin = _member("origin", ""); account = _member("account", ""); state = _member("state", "")
 
+class Prefetch(Frame):
+    "A set of entries that are fetched in advance has another state."
+    name = _member("name", ""); account = _member("account", ""); state = _member("state", "")
+
 class Bookmark(Frame):
     "Everything up to a revision was told."
     initial_done = _member("initial_done", False)
@@ -145,6 +158,7 @@ EVENTS: Dict[str, Type[Any]] = {
     "remapped": Remapped,
     "origin": Origin,
     "auth": Auth,
+    "prefetch": Prefetch,
     "bookmark": Bookmark,
 }
 
@@ -198,7 +212,7 @@ _GROUPS: Tuple[Tuple[Type[Problem], int, bool, str], ...] = (
         "bad-request bad-id bad-url unknown-parameter unknown-member",
     ),
     (Invalid, 404, False,
-        "not-found",
+        "not-found no-such-set",
     ),
     (Invalid, 405, False,
         "method-not-allowed",
@@ -289,6 +303,7 @@ for _class, _status, _retries, _names in _GROUPS:
 
 __all__ = [
     "Unchanged", "Put", "Deleted", "Evicted", "WriteChanged", "Remapped", "Origin", "Auth",
-    "Bookmark", "Frame", "NoDaemon", "Miss", "Gone", "UnknownOrigin", "NotPermitted", "Offline",
-    "OriginFailed", "TooLarge", "TooLate", "Invalid", "Unavailable", "CutOff"
+    "Prefetch", "Bookmark", "Frame", "NoDaemon", "Miss", "Gone", "UnknownOrigin",
+    "NotPermitted", "Offline", "OriginFailed", "TooLarge", "TooLate", "Invalid", "Unavailable",
+    "CutOff"
 ]

@@ -218,6 +218,32 @@ class StreamTests(DaemonTest):
         self.assertIn("within 5s to 30d", str(caught.exception))
         self.client.unpin(url)
 
+    def test_a_set_is_fetched_in_advance_and_watched_until_it_is_removed_S43(self):
+        self.origin.put("/s/1", {"n": 1})
+        urls = [f"{self.origin.url}/s/{n}" for n in (1, 2)]
+        events = self.collect(self.client.watch(types=["prefetch"]))
+        await_condition(lambda: events, what="the bookmark")
+        planned = self.client.prefetch("tonight", [urls[0], {"url": urls[1]}], dry_run=True)
+        self.assertEqual((planned["state"], planned["items"]), ("planned", 2))
+        self.assertEqual(self.client.prefetches(), [])
+        report = self.client.prefetch("tonight", iter(urls), expires=3600.0, refresh="1h", wait=30)
+        self.assertEqual((report["state"], report["held"], report["refresh"]), ("incomplete", 1, "1h"))
+        failed = [(one["id"], one["problem"]["type"]) for one in report["failed"]]
+        self.assertEqual(failed, [(urls[1], "urn:larder:deleted")])
+        self.assertEqual(self.client.prefetched("tonight")["failed"], report["failed"])
+        self.assertEqual([one["name"] for one in self.client.prefetches()], ["tonight"])
+        self.assertEqual(self.client.pins()[0]["kept_by"], ["prefetch:tonight"])
+        with larder.Client(self.daemon.socket, account="work") as other:
+            self.assertEqual(other.prefetch("tonight", urls[:1], wait="30s")["state"], "ready")
+            self.assertEqual(other.prefetches()[0]["items"], 1)
+        self.client.remove_prefetch("tonight")
+        await_condition(lambda: len(events) >= 4, what="the last event")
+        told = [(event.name, event.account, event.state) for event in events if isinstance(event, larder.Prefetch)]
+        self.assertEqual(told, [("tonight", "default", state) for state in ("filling", "incomplete", "removed")])
+        with self.assertRaises(larder.Invalid) as caught:
+            self.client.prefetched("tonight")
+        self.assertEqual(caught.exception.type, "urn:larder:no-such-set")
+
     def test_a_watch_misses_nothing_over_kill_9_and_shutdown(self):
         events = self.collect(self.client.watch(prefix="notes/", since=0))
         for n in range(30):

@@ -78,6 +78,10 @@ def calls(client, url="https://api.example.com/a"):
         lambda: client.pin(url),
         lambda: client.unpin(url),
         client.pins,
+        lambda: client.prefetch("tonight", [url]),
+        lambda: client.prefetched("tonight"),
+        client.prefetches,
+        lambda: client.remove_prefetch("tonight"),
         lambda: client.modify(url, delete=True),
         lambda: client.create(url, {}),
         client.writes,
@@ -160,6 +164,9 @@ class PackageTests(unittest.TestCase):
             "write: larder.Write = larder.Client().modify('a', merge={})\n"
             "for event in larder.Client().watch(prefix='a'):\n"
             "    own: bool = event.own if isinstance(event, larder.Put) else False\n"
+            "    state: str = event.state if isinstance(event, larder.Prefetch) else ''\n"
+            "query = {'entities': {'origin': 'books', 'type': 'Book'}}\n"
+            "held: int = larder.Client().prefetch('tonight', ['https://a/b', query])['held']\n"
         )
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "program.py"
