@@ -23,8 +23,8 @@ final class PinFetchRunner: Sendable {
 
     private let mailbox = Mailbox<Event>()
     private let asked = Mutex(Quota<TargetName>())
-    /// Why the last attempt for a pin failed that goes on waiting.
-    private let troubles = Mutex<[TargetName: Problem]>([:])
+    /// Why the last attempt for a pin failed that goes on waiting, with the number of that failure.
+    private let troubles = Mutex<[TargetName: (problem: Problem, number: Int)]>([:])
     /// Clients that wait for a pin: told whenever something may have changed for one.
     let listeners = Listeners()
     /// Keeps looks that say the same from piling up.
@@ -52,11 +52,20 @@ final class PinFetchRunner: Sendable {
     }
 
     /// The problem that the last attempt for a waiting pin met; nil if there was none.
-    func trouble(of name: TargetName) -> Problem? { troubles.withLock { $0[name] } }
+    func trouble(of name: TargetName) -> Problem? { troubles.withLock { $0[name]?.problem } }
 
     /// Whether any waiting pin of an account has met a problem.
     func hasTrouble(in scope: ScopeKey) -> Bool {
         troubles.withLock { troubles in troubles.keys.contains { $0.scope == scope } }
+    }
+
+    /// A client asks for pins once more: what their last attempts have met does not count.
+    func tryAgain(_ ids: [EntryID], _ scope: ScopeKey, _ context: EngineContext) {
+        let failed = troubles.withLock { troubles in
+            ids.filter { troubles.removeValue(forKey: TargetName(scope, $0)) != nil }
+        }
+        let names = Set(failed.compactMap { PinAttempt(context, scope, $0)?.name })
+        for name in names.sorted() { post(.originAnswered(name)) }
     }
 
     func run(_ context: EngineContext) async {
@@ -168,9 +177,9 @@ final class PinFetchRunner: Sendable {
                         if wanted.resting.isEmpty {
                             troubles = troubles.filter { all.contains($0.key) }
                         }
-                        return Set(troubles.keys)
+                        return troubles.mapValues(\.number)
                     }
-                    wanted.attempts = wanted.attempts.mapValues { Self.inTurn($0, after: failed) }
+                    wanted.attempts = wanted.attempts.mapValues { Self.inTurn($0, failed) }
                     return wanted
                 }
                 last = end.number
@@ -199,16 +208,16 @@ final class PinFetchRunner: Sendable {
         }
     }
 
-    /// The pins of each user in turn; those that have failed come last.
+    /// The pins of each user in turn; those that have failed come last, the latest failure at the end.
     private static func inTurn(
         _ attempts: [PinAttempt],
-        after failed: Set<TargetName>
+        _ failed: [TargetName: Int]
     ) -> [PinAttempt] {
         var places: [UInt32?: Int] = [:]
         let keyed = attempts.map { attempt in
             let uid = attempt.scope.scope.uid
             defer { places[uid, default: 0] += 1 }
-            return (attempt, failed.contains(attempt.target) ? 1 : 0, places[uid] ?? 0)
+            return (attempt, failed[attempt.target] ?? 0, places[uid] ?? 0)
         }
         // The sort is stable.
         return keyed.sorted { ($0.1, $0.2) < ($1.1, $1.2) }.map(\.0)
@@ -216,40 +225,45 @@ final class PinFetchRunner: Sendable {
 
     /// Asks for one after the other, or for some of a long list at the same time, until the origin
     /// cannot be reached.
+    ///
+    /// The rest of a long list has its turn after the next look, with what came meanwhile.
     private func ask(
         _ name: OriginName,
         _ attempts: [PinAttempt],
         _ context: EngineContext
     ) async {
+        let width = attempts.count > Limits.pinsLookedUpAtOnce ? Limits.pinsFetchedAtOnce : 1
         var isReached = true
-        if attempts.count <= Limits.pinsLookedUpAtOnce {
-            for attempt in attempts {
-                let outcome = await attempt.run()
-                guard !outcome.isSettled else {
-                    note(outcome, of: attempt)
-                    continue
-                }
-                isReached = false
-                guard goesOn(after: outcome, of: attempt, context) else { break }
+        var failuresInRow = 0
+        /// Whether others are asked for after an attempt.
+        func goesOn(after outcome: PinAttempt.Outcome, of attempt: PinAttempt) -> Bool {
+            note(outcome, of: attempt)
+            guard !outcome.isSettled else {
+                failuresInRow = 0
+                return true
+            }
+            isReached = false
+            failuresInRow += 1
+            guard failuresInRow < Limits.pinFailuresInRowMax else { return false }
+            return isOfEntryAlone(outcome, attempt, context)
+        }
+        var rest = attempts.prefix(Limits.pinsAskedInTurnMax)
+        guard width > 1 else {
+            for attempt in rest {
+                guard goesOn(after: await attempt.run(), of: attempt) else { break }
             }
             return post(isReached ? .reached(name) : .notReached(name))
         }
         await withTaskGroup(of: (attempt: PinAttempt, outcome: PinAttempt.Outcome).self) { group in
-            var rest = attempts[...]
             var running = 0
             while true {
-                while running < Limits.pinsFetchedAtOnce, let attempt = rest.popFirst() {
+                while running < width, let attempt = rest.popFirst() {
                     running += 1
                     group.addTask { (attempt, await attempt.run()) }
                 }
                 guard let (attempt, outcome) = await group.next() else { return }
                 running -= 1
-                guard !outcome.isSettled else {
-                    note(outcome, of: attempt)
-                    continue
-                }
-                isReached = false
-                if !goesOn(after: outcome, of: attempt, context) { rest = [] }
+                if !goesOn(after: outcome, of: attempt) { rest = [] }
             }
         }
         post(isReached ? .reached(name) : .notReached(name))
@@ -258,23 +272,23 @@ final class PinFetchRunner: Sendable {
     private func note(_ outcome: PinAttempt.Outcome, of attempt: PinAttempt) {
         troubles.withLock { troubles in
             if case .notReached(let problem?) = outcome {
-                troubles[attempt.target] = problem
+                let last = troubles.values.map(\.number).max() ?? 0
+                troubles[attempt.target] = (problem, last + 1)
             } else if outcome.isSettled {
                 troubles[attempt.target] = nil
             }
         }
     }
 
-    /// Whether others are asked for after an attempt that failed: the origin has answered it, and has
-    /// not asked to wait.
-    private func goesOn(
-        after outcome: PinAttempt.Outcome,
-        of attempt: PinAttempt,
+    /// Whether a failure says nothing about other entries: the origin has answered, and is not busy.
+    private func isOfEntryAlone(
+        _ outcome: PinAttempt.Outcome,
+        _ attempt: PinAttempt,
         _ context: EngineContext
     ) -> Bool {
-        note(outcome, of: attempt)
         guard case .notReached(let problem?) = outcome,
-            problem.kind == .originStatus || problem.kind == .badAnswer
+            problem.kind == .originStatus || problem.kind == .badAnswer,
+            problem.originStatus != 429, problem.originStatus != 503
         else { return false }
         let scope = attempt.scope.scope
         return context.originStates.refreshPause(of: attempt.name, for: scope) == nil

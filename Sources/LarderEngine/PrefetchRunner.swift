@@ -26,6 +26,12 @@ final class PrefetchRunner: Sendable {
         var hasReleased = true
         /// Moment of the next look at every set, also at those that were ready.
         var wholeDue = Duration.zero
+        /// The last evaluation of each set's queries, and its time.
+        var queries: [Int64: (last: PrefetchList.LastQuery, at: Timestamp)] = [:]
+        /// Failures in a row of each set whose pins could not be written, and the next attempt.
+        var failures: [Int64: (count: Int, due: Duration)] = [:]
+        /// Users for whose pins there is room again.
+        var roomCame: Set<UInt32?> = []
     }
 
     /// The time until the next step.
@@ -71,6 +77,12 @@ final class PrefetchRunner: Sendable {
         if !sets.isEmpty { look(context) }
     }
 
+    /// There is room again for what could not be pinned, or was too large.
+    func roomCame(to uid: UInt32?, _ context: EngineContext) {
+        _ = state.withLock { $0.roomCame.insert(uid) }
+        context.keeper.post(.roomRaised)
+    }
+
     private func ring() {
         if isLooking.raise() { mailbox.post(()) }
     }
@@ -113,13 +125,18 @@ final class PrefetchRunner: Sendable {
             return true
         }
         var next = Next()
+        let roomCame = state.withLock { state in
+            defer { state.roomCame = [] }
+            return state.roomCame
+        }
         do throws(StoreError) {
             let all = try await context.store.prefetches.sets(.all)
             let sets = try await expire(all, context, &next)
             try await release(context, &next)
             for set in sets {
                 do throws(StoreError) {
-                    try await fill(set, isWhole: isWhole, context, &next)
+                    let hasRoom = roomCame.contains(set.scope.uid)
+                    try await fill(set, isWhole: isWhole, hasRoom: hasRoom, context, &next)
                 } catch {
                     note(error, context, &next)
                 }
@@ -136,7 +153,6 @@ final class PrefetchRunner: Sendable {
 
     private func note(_ error: StoreError, _ context: EngineContext, _ next: inout Next) {
         context.note("a set to prefetch was not looked at", error)
-        state.withLock { $0.wholeDue = .zero }
         next.come(after: Limits.pinRetryBase)
     }
 
@@ -164,6 +180,8 @@ final class PrefetchRunner: Sendable {
         state.withLock { state in
             state.told = state.told.filter { numbers.contains($0.key) }
             state.pinned = state.pinned.filter { numbers.contains($0.key) }
+            state.queries = state.queries.filter { numbers.contains($0.key) }
+            state.failures = state.failures.filter { numbers.contains($0.key) }
         }
         return left
     }
@@ -179,8 +197,8 @@ final class PrefetchRunner: Sendable {
                 if names.count == Limits.prefetchStepRowsMax { state.hasReleased = true }
             }
             if names.count == Limits.prefetchStepRowsMax { next.hasMore = true }
-            // There is room again for what was too large.
-            if !names.isEmpty { context.keeper.post(.roomRaised) }
+            for uid in Set(names.map(\.scope.scope.uid)) { roomCame(to: uid, context) }
+            if !names.isEmpty { next.hasMore = true }
         } catch {
             state.withLock { $0.hasReleased = true }
             throw error
@@ -190,18 +208,19 @@ final class PrefetchRunner: Sendable {
     private func fill(
         _ set: PrefetchSet,
         isWhole: Bool,
+        hasRoom: Bool,
         _ context: EngineContext,
         _ next: inout Next
     ) async throws(StoreError) {
         let store = context.store.prefetches
         let isQueried = try await query(set, context, &next)
         let isReady = state.withLock { $0.told[set.number] } == .ready
-        guard isWhole || isQueried || !isReady else { return }
-        if isWhole {
-            try await store.retry(set)
+        guard isWhole || hasRoom || isQueried || !isReady else { return }
+        if isWhole || hasRoom {
+            try await store.retry(set, all: hasRoom)
             state.withLock { $0.pinned[set.number] = nil }
         }
-        if try await pin(set, context) { next.hasMore = true }
+        let failure = await pinSome(set, context, &next)
         let leaving = try await store.endOldList(of: set)
         if !leaving.isEmpty {
             let scope = context.store.key(for: set.scope)
@@ -212,14 +231,41 @@ final class PrefetchRunner: Sendable {
             next.hasMore = true
         }
         try await poll(set, context)
-        tell(try await stateNow(of: set, context), set)
-        func tell(_ newState: PrefetchState, _ set: PrefetchSet) {
-            state.withLock { state in
-                let old = state.told[set.number]
-                guard old != newState, old != .removed else { return }
-                state.told[set.number] = newState
-                context.watchers.prefetchChanged(set.scope, set.name, newState.rawValue)
-            }
+        tell(try await stateNow(of: set, context), set, context)
+        if let failure { throw failure }
+    }
+
+    private func tell(_ newState: PrefetchState, _ set: PrefetchSet, _ context: EngineContext) {
+        state.withLock { state in
+            let old = state.told[set.number]
+            guard old != newState, old != .removed else { return }
+            state.told[set.number] = newState
+            context.watchers.prefetchChanged(set.scope, set.name, newState.rawValue)
+        }
+    }
+
+    /// Pins some entries of a list; after a failure not before a while has passed.
+    private func pinSome(
+        _ set: PrefetchSet,
+        _ context: EngineContext,
+        _ next: inout Next
+    ) async -> StoreError? {
+        let now = context.clock.monotonic()
+        let failed = state.withLock { $0.failures[set.number] }
+        if let failed, failed.due > now {
+            next.come(after: failed.due - now)
+            return nil
+        }
+        do throws(StoreError) {
+            if try await pin(set, context) { next.hasMore = true }
+            state.withLock { $0.failures[set.number] = nil }
+            return nil
+        } catch {
+            let count = min((failed?.count ?? 0) + 1, 6)
+            let pause = min(Limits.pinRetryBase * (1 << count), Limits.prefetchRestTime)
+            state.withLock { $0.failures[set.number] = (count, now + pause) }
+            next.come(after: pause)
+            return error
         }
     }
 
@@ -293,24 +339,34 @@ final class PrefetchRunner: Sendable {
     ) async throws(StoreError) -> Bool {
         guard let interval = set.refresh else { return false }
         let now = context.clock.now()
-        let left = interval - max(.zero, now.since(set.queriedAt))
+        let known = state.withLock { $0.queries[set.number] }
+        let left = interval - max(.zero, now.since(max(set.queriedAt, known?.at ?? set.queriedAt)))
         guard left <= .zero else {
             next.come(after: left)
             return false
         }
         next.come(after: interval)
+        let last = known?.last ?? PrefetchList.LastQuery()
+        state.withLock { $0.queries[set.number] = (last, now) }
         let json = try await context.store.prefetches.definition(of: set)
-        let known = json.flatMap {
+        let decoded = json.flatMap {
             try? APIDecoder(.lenient).decode(PrefetchCommand.self, from: $0)
         }
-        guard let command = known, command.items.contains(where: { $0.entities != nil }) else {
+        guard let command = decoded, command.items.contains(where: { $0.entities != nil }) else {
             return false
         }
-        let scope = context.store.key(for: set.scope)
+        let list = PrefetchList(context: context, scope: context.store.key(for: set.scope))
         do throws(Problem) {
-            let order = try await Prefetches(context: context).order(command, scope)
+            let order = try await list.order(command, again: last)
+            let before = try await storing(await context.store.prefetches.ids(set))
             try await storing(await context.store.prefetches.queried(set, order.items, now: now))
+            let after = Set(order.items.map(\.id))
+            let query = PrefetchList.LastQuery(
+                latestUse: order.latestUse,
+                left: Set(before).subtracting(after)
+            )
             state.withLock { state in
+                state.queries[set.number] = (query, now)
                 (state.pinned[set.number], state.hasReleased) = (nil, true)
             }
             return true

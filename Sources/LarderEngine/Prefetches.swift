@@ -12,14 +12,6 @@ import Synchronization
 package struct Prefetches: EnginePart {
     let context: EngineContext
 
-    /// A set with checked values, whose queries are evaluated.
-    struct Order {
-        var items: [NewPrefetchItem] = []
-        var refresh: Duration?
-        var expires: Duration?
-        var definition: [UInt8] = []
-    }
-
     /// Makes a set or gives it a new list, unless there is no room for it.
     ///
     /// Without `isPlan` it waits up to `wait` until the set is no longer filling.
@@ -31,14 +23,17 @@ package struct Prefetches: EnginePart {
         wait: Duration? = nil,
         cancellation: ClientCancellation = ClientCancellation()
     ) async throws(Problem) -> PrefetchReport {
-        let order = try await order(command, scope)
+        let order = try await PrefetchList(context: context, scope: scope).order(command)
         let sets = try await storing(await store.prefetches.sets(.one(scope)))
         let old = sets.first { $0.name == name }
         guard old != nil || sets.count < Limits.prefetchSetsPerUserMax else {
             throw Problem(.tooManySets)
         }
         let ids = order.items.map(\.id)
-        if order.refresh != nil { try context.refreshes.checkRoom(for: ids, scope) }
+        let polled = try await polledIDs(of: old.map { [$0] } ?? [])
+        if order.refresh != nil {
+            try context.refreshes.checkRoom(for: ids, scope, inPlaceOf: polled.map(\.id))
+        }
         let sizes = try await sizes(of: ids, scope, cancellation)
         try await check(sizes, scope, besides: old)
         guard !isPlan else {
@@ -57,8 +52,8 @@ package struct Prefetches: EnginePart {
             estimatedBytes: sizes.bytes,
             unknownSizes: sizes.unknown
         )
-        let polled = try await polledIDs(of: old.map { [$0] } ?? [])
         try await storing(await store.prefetches.put(new, order.items, scope, now: now))
+        context.keeper.tryAgain(ids, scope, context)
         context.prefetches.look(context, reapplying: polled)
         guard let wait else { return try await report(name, scope) }
         let end = try await context.wait(
@@ -187,6 +182,7 @@ package struct Prefetches: EnginePart {
         guard !removed.isEmpty else { throw .noSuchSet(name) }
         // The client's next list of pins has them no more.
         while try await !storing(await store.prefetches.release()).isEmpty {}
+        context.prefetches.roomCame(to: scope.scope.uid, context)
         context.prefetches.look(context, reapplying: polled)
         context.prefetches.removed(removed, .removed, context)
     }
@@ -206,142 +202,6 @@ package struct Prefetches: EnginePart {
             names += ids.map { TargetName(scope, $0) }
         }
         return names
-    }
-
-    // MARK: Lists
-
-    func order(
-        _ command: PrefetchCommand,
-        _ scope: ScopeKey
-    ) async throws(Problem) -> Order {
-        guard (1...Limits.prefetchItemsMax).contains(command.items.count) else {
-            throw Problem(
-                .badRequest,
-                "items: \(command.items.count) are given, 1 to \(Limits.prefetchItemsMax) are taken"
-            )
-        }
-        var order = Order()
-        order.definition = APIEncoder().encode(command)
-        order.refresh = command.refresh
-        order.expires = try command.expires?.checked("expires", in: Limits.prefetchTimes)
-        var known: Set<EntryID> = []
-        for (place, item) in command.items.enumerated() {
-            for item in try await items(of: item, "items[\(place)]", command, scope) {
-                if known.insert(item.id).inserted { order.items.append(item) }
-            }
-            guard order.items.count <= Limits.prefetchItemsMax else {
-                throw Problem(
-                    .badRequest,
-                    "items: a set has at most \(Limits.prefetchItemsMax) entries"
-                )
-            }
-        }
-        guard command.refresh == nil || order.items.count <= Limits.polledRowsPerUserMax else {
-            throw Problem(
-                .badRequest,
-                "refresh: the set has \(order.items.count) entries, and at most "
-                    + "\(Limits.polledRowsPerUserMax) of one user can be asked for again and again"
-            )
-        }
-        return order
-    }
-
-    private func items(
-        of item: PrefetchItem,
-        _ place: String,
-        _ command: PrefetchCommand,
-        _ scope: ScopeKey
-    ) async throws(Problem) -> [NewPrefetchItem] {
-        switch (item.url, item.entities) {
-        case (let text?, nil):
-            let url = try Problem.checking("\(place).url", .badURL) { () throws(ModelError) in
-                try WebURL(text)
-            }
-            let origin = try context.origin(of: url, in: scope)
-            try command.refresh?.checkRefresh(at: origin)
-            let id = try EntryID(command: url.text, of: "\(place).url")
-            guard PinAttempt(context, scope, id) != nil else {
-                throw Problem(.badRequest, "\(place).url: '\(id)' names a temporary id")
-            }
-            return [NewPrefetchItem(id)]
-        case (nil, let query?):
-            let origin = try context.origin(
-                named: OriginName(command: query.origin),
-                for: scope.scope.uid
-            )
-            try command.refresh?.checkRefresh(at: origin)
-            let limit = query.limit ?? Limits.prefetchEntities
-            guard (1...Limits.prefetchItemsMax).contains(limit) else {
-                throw Problem(
-                    .badRequest,
-                    "\(place).entities.limit: \(limit) is not in 1...\(Limits.prefetchItemsMax)"
-                )
-            }
-            let types = origin.normalize?.types ?? []
-            guard types.contains(where: { $0.type == query.type && $0.url != nil }) else {
-                throw Problem(
-                    .badRequest,
-                    "\(place).entities: the origin '\(origin.name)' has no URL for the type "
-                        + "'\(query.type)'",
-                    hint: "Give the origin's normalize.types a url for it."
-                )
-            }
-            return try await entities(ofType: query.type, at: origin.name, limit, scope)
-        case (_, _):
-            throw Problem(.badRequest, "\(place): one of url and entities is to be given")
-        }
-    }
-
-    /// The entities that were used most recently, by their own URLs.
-    ///
-    /// No uses are noted of a row in `state.db`: one that a query has selected counts as used when it
-    /// was selected.
-    private func entities(
-        ofType type: String,
-        at origin: OriginName,
-        _ limit: Int,
-        _ scope: ScopeKey
-    ) async throws(Problem) -> [NewPrefetchItem] {
-        let prefix = EntryID.entityPrefix(origin) + type + ":"
-        let example = try EntryID(command: "entity:\(origin)/\(type):1")
-        let lookups = context.lookupScopes(scope, example)
-        let known = try await storing(await store.prefetches.uses(in: scope))
-        var latest: [EntryID: Int64] = [:]
-        for place in lookups.scopes {
-            var filter = RowFilter(scope: place)
-            (filter.prefix, filter.part) = (prefix, .entities)
-            var cursor: RowCursor?
-            repeat {
-                let (wanted, after) = (filter, cursor)
-                let rows = try await context.read { reader throws(StoreError) in
-                    let limit = Limits.pageRowsMax
-                    return try reader.lists.page(wanted, order: .id, after: after, limit: limit)
-                }
-                for row in rows where row.entry.kind != .tombstone {
-                    guard let id = url(of: row.entry.id, scope) else { continue }
-                    let used = row.isOfState ? known[id] ?? 0 : row.lastUsed
-                    latest[id] = max(latest[id] ?? 0, used)
-                }
-                if latest.count > 2 * limit {
-                    let first = Self.latest(limit, of: latest)
-                    latest = Dictionary(uniqueKeysWithValues: first.map { ($0.key, $0.value) })
-                }
-                cursor = rows.count == Limits.pageRowsMax ? rows.last?.cursor(.id) : nil
-            } while cursor != nil
-        }
-        return Self.latest(limit, of: latest).map { NewPrefetchItem($0.key, used: $0.value) }
-    }
-
-    private func url(of entity: EntryID, _ scope: ScopeKey) -> EntryID? {
-        let url = entity.entity.flatMap { context.ownURL(of: $0, scope)?.url }
-        return url.flatMap { try? EntryID($0) }
-    }
-
-    private static func latest(
-        _ limit: Int,
-        of rows: [EntryID: Int64]
-    ) -> ArraySlice<(key: EntryID, value: Int64)> {
-        rows.sorted { ($1.value, $0.key.text) < ($0.value, $1.key.text) }.prefix(limit)
     }
 }
 

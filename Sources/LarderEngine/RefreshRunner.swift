@@ -121,15 +121,20 @@ final class RefreshRunner: Sendable {
         }
     }
 
-    /// Throws if a user would have too many polled rows.
+    /// Throws if a user would have too many polled rows with a list in place of an old one.
     func checkRoom(
         for ids: [EntryID],
-        _ scope: ScopeKey
+        _ scope: ScopeKey,
+        inPlaceOf old: [EntryID]
     ) throws(Problem) {
+        let left = Set(old).subtracting(ids)
         let hasRoom = state.withLock { state in
-            let new = ids.count { state.machine.schedule(of: Row(scope.scope, $0)) == nil }
+            func isPolled(_ id: EntryID) -> Bool {
+                state.machine.schedule(of: Row(scope.scope, id)) != nil
+            }
+            let (new, gone) = (ids.count { !isPolled($0) }, left.count(where: isPolled))
             let polled = state.machine.count(of: scope.scope.uid)
-            return polled + new <= Limits.polledRowsPerUserMax
+            return polled + new - gone <= Limits.polledRowsPerUserMax
         }
         guard hasRoom else { throw .tooManyPolledRows }
     }

@@ -38,6 +38,10 @@ extension Limits {
     /// Waiting pins of an origin up to which they are asked for one after the other, and up to which
     /// each fetch has the rest looked up.
     package static let pinsLookedUpAtOnce = 16
+    /// Pins of an origin that are asked for until the next look at all of them.
+    package static let pinsAskedInTurnMax = 64
+    /// Failures of an origin in a row after which it rests.
+    package static let pinFailuresInRowMax = 8
     /// Pins of a longer list that are fetched at the same time from one origin.
     package static let pinsFetchedAtOnce = 4
     /// Rows that one step pins or unpins for sets, so that other commands go between.

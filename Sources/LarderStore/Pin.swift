@@ -254,6 +254,8 @@ package struct PinStore: Sendable {
             // The list may be another one by now.
             if reason == .set, try !writer.state.prefetches.keeps(name) { return .done(.miss) }
             let found = try writer.durable(name)
+            // The pin ended meanwhile.
+            if reason == .itself, found?.isPinned != true { return .done(.miss) }
             let result = try writer.pinning.pin(
                 name,
                 origin: origin,

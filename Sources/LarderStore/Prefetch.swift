@@ -161,7 +161,10 @@ struct PrefetchRows {
         guard try self.set(scope, set.name) == set else { return }
         try connection.statement("UPDATE prefetch SET queried_at = :now WHERE prefetch = :set")
             .run((":now", now.milliseconds), (":set", set.number))
-        try replaceItems(of: set, by: items, scope)
+        // The user may have more entries in other sets by now.
+        let others = try reader.itemCount(of: scope.scope.uid ?? 0, besides: set.number)
+        let most = max(0, Limits.prefetchItemsPerUserMax - Int(others))
+        try replaceItems(of: set, by: Array(items.prefix(most)), scope)
     }
 
     private func replaceItems(
@@ -215,16 +218,19 @@ struct PrefetchRows {
         return ids
     }
 
-    /// Has some entries pinned again that could not be.
-    func retry(_ set: Int64) throws(StoreError) {
+    /// Has some or all entries pinned again that could not be.
+    func retry(_ set: Int64, all: Bool) throws(StoreError) {
         try connection.statement(
             """
             UPDATE prefetch_item SET problem = NULL, reason = NULL
             WHERE item IN (SELECT item FROM prefetch_item
                 WHERE prefetch = :set AND leaving = 0 AND problem IS NOT NULL
-                ORDER BY random() LIMIT \(Limits.prefetchStepRowsMax))
+                ORDER BY random() LIMIT :limit)
             """
-        ).run((":set", set))
+        ).run(
+            (":set", set),
+            (":limit", all ? Limits.prefetchItemsMax : Limits.prefetchStepRowsMax)
+        )
     }
 
     func setTrouble(_ set: Int64, _ name: TargetName, _ trouble: PinTrouble) throws(StoreError) {
@@ -339,10 +345,15 @@ package struct PrefetchStore: Sendable {
         }
     }
 
-    /// Has some entries of a set pinned again that could not be.
-    package func retry(_ set: PrefetchSet) async throws(StoreError) {
+    /// Has some or all entries of a set pinned again that could not be.
+    package func retry(_ set: PrefetchSet, all: Bool) async throws(StoreError) {
+        guard
+            try await read({ reader throws(StoreError) in
+                try reader.hasUnpinnable(set.number)
+            })
+        else { return }
         try await file.settle { writer throws(StoreError) in
-            try writer.state.prefetches.retry(set.number)
+            try writer.state.prefetches.retry(set.number, all: all)
         }
     }
 

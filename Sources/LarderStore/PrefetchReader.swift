@@ -149,6 +149,17 @@ struct PrefetchReader {
         ).all { row in row.entryID("id").map { (row.integer("item"), $0) } }
     }
 
+    /// Whether an entry of a list could not be pinned.
+    func hasUnpinnable(_ set: Int64) throws(StoreError) -> Bool {
+        try connection.statement(
+            """
+            SELECT 1 FROM prefetch_item
+            WHERE prefetch = :set AND leaving = 0 AND problem IS NOT NULL LIMIT 1
+            """,
+            (":set", set)
+        ).first { _ in true } != nil
+    }
+
     func isFetched(_ set: Int64) throws(StoreError) -> Bool {
         try connection.statement(
             "SELECT 1 \(Self.joined) AND \(Self.isWaiting) LIMIT 1",

@@ -121,6 +121,36 @@ struct PrefetchTests {
         try await fixture.until { try await fixture.state == .ready }
     }
 
+    @Test("A busy origin gets one request, and then rests (S43)", arguments: [429, 503])
+    func busy(status: Int) async throws {
+        fixture.upstream.answerOthers { request in
+            request.method == "HEAD" ? .reply(status: 405) : .reply("busy", status: status)
+        }
+        let paths = (0..<40).map { "/\($0)" }
+        let command = try fixture.command(paths)
+        _ = try await fixture.engine.prefetches
+            .put(PrefetchName("set"), command, fixture.scope)
+        _ = try await fixture.upstream.asked.element(40)
+        for _ in 0..<2_000 { await Task.yield() }
+        #expect(asked("GET").count <= Limits.pinsFetchedAtOnce)
+    }
+
+    @Test("A set that is put again is filled, whatever the last attempts have met (S43)")
+    func again() async throws {
+        let url = try fixture.url("/a")
+        fixture.upstream.answerOthers { _ in .reply("down", status: 500) }
+        #expect(try await fixture.prefetch("/a").state == .incomplete)
+        let gate = Gate()
+        fixture.upstream.answer(url, with: .json("[1]"))
+        fixture.upstream.answer(url, with: .json("[1]").held(by: gate))
+        let command = try fixture.command(["/a"])
+        let report = try await fixture.engine.prefetches
+            .put(PrefetchName("set"), command, fixture.scope)
+        #expect(report.state == .filling)
+        gate.open()
+        try await fixture.until { try await fixture.state == .ready }
+    }
+
     @Test("An answer that confirms a cached entry leaves its pin to the set (S44)")
     func confirmed() async throws {
         let url = try fixture.url("/a")

@@ -87,6 +87,7 @@ struct PrefetchTests {
             #expect(try await pins == left)
         }
         #expect(try await pin(id) == .miss, "no set has it in its list")
+        #expect(try await pin(id, for: .itself) == .miss, "no one has it pinned")
         #expect(try await pins == [])
     }
 

@@ -134,7 +134,7 @@ pin=/v1/pins/$(jq --raw-output --null-input --arg id "$origin/trip/1.json" '$id 
 request DELETE "$pin"
 expect_equal "the client's pin ends (S44)" 204 "$status"
 request DELETE "$pin"
-expect_match "then the set is named as what keeps it (S44)" "^404 .*'trip'" "$status $(member .detail)"
+expect_match "then the set is named as what keeps it (S44)" "^409 .*'trip'" "$status $(member .detail)"
 
 # -- another list
 
