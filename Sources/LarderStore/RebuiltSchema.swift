@@ -75,8 +75,8 @@ struct RebuiltSchema {
             .joined(separator: " ")
             .replacing(" NOT NULL", with: "")
             .replacing(" AUTOINCREMENT", with: "")
-            // Another name of the same affinity.
-            .replacing(#/ INTEGER(?! PRIMARY)/#, with: " INT")
+            // A stored value has its own type (https://sqlite.org/datatype3.html).
+            .replacing(#/ (INTEGER|TEXT|BLOB)(?! PRIMARY)/#, with: "")
             .replacing(#/ REFERENCES \w+( ON (UPDATE|DELETE) CASCADE)*/#, with: "")
             .replacing(#/ ?([(),]) ?/#) { $0.output.1 }
     }
