@@ -141,6 +141,8 @@ check purge --uid 64999 --yes
 check pin notes/1
 check pin --list
 check unpin notes/1
+check prefetch week "$origin/hello.json"
+check prefetch --remove week
 refused
 check queue list
 check queue show like
