@@ -225,7 +225,8 @@ struct RefreshTests {
         serve()
         try await advance { try report().refreshPausedBy == nil }
         let back = fixture.clock.monotonic()
-        try await advance { asked > before }
+        // In steps in each of which what is due ends: the clock would run away from a busy machine.
+        while asked == before { try await pass(.milliseconds(500)) }
         #expect(fixture.clock.monotonic() - back <= .seconds(62))
     }
 
