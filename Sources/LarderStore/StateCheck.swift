@@ -148,26 +148,30 @@ struct StateCheck {
     /// check leaves out.
     private func checkIndexes() throws(StoreError) {
         let indexes = try connection.prepare(
-            "SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL"
+            """
+            SELECT name, tbl_name, sql,
+                (SELECT group_concat(coalesce(part.name, 'rowid'))
+                    FROM pragma_index_info(entry.name) AS part) AS columns
+            FROM sqlite_schema AS entry WHERE type = 'index' AND sql IS NOT NULL
+            """
         )
         while try indexes.step() {
             guard let index = indexes.text("name"), let table = indexes.text("tbl_name"),
-                let sql = indexes.text("sql")
+                let sql = indexes.text("sql"), let columns = indexes.text("columns")
             else { continue }
             // A partial index has a condition.
             let parts = sql.split(separator: " WHERE ", maxSplits: 1)
-            try check(index, of: table, whereRows: parts.count == 2 ? String(parts[1]) : "1")
+            let condition = parts.count == 2 ? String(parts[1]) : "1"
+            try check(index, columns.split(separator: ","), of: table, whereRows: condition)
         }
     }
 
     private func check(
         _ index: String,
+        _ columns: [Substring],
         of table: String,
         whereRows condition: String
     ) throws(StoreError) {
-        let list = try connection.prepare("SELECT name FROM pragma_index_info(:name)")
-        list.bind(":name", index)
-        let columns = try list.all { $0.text(.only) ?? "rowid" }
         let same = ["other.rowid = held.rowid"] + columns.map { "other.\($0) IS held.\($0)" }
         let missing = """
             SELECT 1 FROM \(table) AS held NOT INDEXED WHERE (\(condition)) AND NOT EXISTS

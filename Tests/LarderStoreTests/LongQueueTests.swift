@@ -47,9 +47,9 @@ struct LongQueueTests {
             try await work()
             return temporary.faults.operations - before
         }
-        // Each durable row is one step, beside some for the files and each table and index of them.
+        // Each durable row is one step, beside a few for the files.
         let opening = try await cost { try temporary.open() }
-        #expect(opening < Self.targets + 550, "opening: \(opening)")
+        #expect(opening < Self.targets + 500, "opening: \(opening)")
         #expect(temporary.store.modifiers.totals.unsettled == Self.modifiers + 1)
         let accept = try await cost { try await temporary.accept("new", "fresh") }
         #expect(accept < 80, "an accept: \(accept)")
