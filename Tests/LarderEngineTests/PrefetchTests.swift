@@ -121,7 +121,7 @@ struct PrefetchTests {
         try await fixture.until { try await fixture.state == .ready }
     }
 
-    @Test("A busy origin gets one request, and then rests (S43)", arguments: [429, 503])
+    @Test("A busy origin gets no more requests of a list, and rests (S43)", arguments: [429, 503])
     func busy(status: Int) async throws {
         fixture.upstream.answerOthers { request in
             request.method == "HEAD" ? .reply(status: 405) : .reply("busy", status: status)

@@ -110,7 +110,7 @@ struct PrefetchTests {
         try await release()
         #expect(try await pins == [#"b false ["one"]"#, #"c false ["one"]"#])
         #expect(try await temporary.bytes("a") == [1])
-        // What of an old list was not held leaves with the command.
+        // An entry of an old list that was not held leaves with the command.
         try await put("one", [named("c")])
         try await put("one", [named("d")])
         try await put("one", [named("b")])

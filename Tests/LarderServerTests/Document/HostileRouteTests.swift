@@ -185,8 +185,8 @@ struct HostileRouteTests {
 
     /// What is refused without a header is answered before its body, which ends the connection.
     ///
-    /// What a purge takes away, and what is there of a set, depends on what the requests before it have
-    /// come to by then.
+    /// The answers of a purge and of a new set depend on how far the daemon has got with the requests
+    /// before them.
     private var operations: [DocumentedOperation] {
         let late = ["POST /v1/purge", "PUT /v1/prefetch/{set}"]
         return api.operations.filter {
