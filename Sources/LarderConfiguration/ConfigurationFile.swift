@@ -1,10 +1,5 @@
-import LarderModel
-
-#if canImport(Glibc)
 import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
+import LarderModel
 
 struct FileFault: Error, Equatable {
     let reason: String
@@ -191,12 +186,6 @@ enum ConfigurationSection: String, CaseIterable {
     case log
     case origins
 }
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
 
 extension Configuration {
     /// Reads the files of the origins' credentials again; returns whether a value is another one.

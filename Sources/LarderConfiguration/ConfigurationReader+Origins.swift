@@ -1,3 +1,4 @@
+import Glibc
 package import LarderAPI
 import LarderJSON
 package import LarderModel
@@ -189,12 +190,6 @@ extension JSONValue {
         }
     }
 }
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
 
 /// The folder of the state directory for origins that were added while the daemon ran.
 ///

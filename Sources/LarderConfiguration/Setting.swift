@@ -37,7 +37,7 @@ extension Setting {
     }
 
     func fraction(_ range: ClosedRange<Double>) throws(ConfigurationFinding) -> Double {
-        let isPlain = text.utf8.allSatisfy { $0 == UInt8(ascii: ".") || (0x30...0x39).contains($0) }
+        let isPlain = text.utf8.allSatisfy { $0 == UInt8(ascii: ".") || $0.isASCIIDigit }
         guard isPlain, let number = Double(text) else {
             throw refusal("'\(text)' is not a number such as 0.9")
         }
@@ -48,7 +48,7 @@ extension Setting {
     }
 
     func wholeNumber(_ range: ClosedRange<Int>) throws(ConfigurationFinding) -> Int {
-        let isPlain = text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        let isPlain = text.utf8.allSatisfy(\.isASCIIDigit)
         // YAML 1.1 has octal numbers begin with a zero.
         guard isPlain, !text.isEmpty, text == "0" || !text.hasPrefix("0") else {
             throw refusal("'\(text)' is not a whole number such as 10000")

@@ -330,15 +330,7 @@ func quoted(_ text: String) -> String {
 
 /// Sizes, URLs, paths and words; no number, and none of YAML's words for something else.
 private func isPlainText(_ text: String) -> Bool {
-    let isSafe = text.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."),
-            UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: ":"):
-            true
-        default: false
-        }
-    }
+    let isSafe = text.utf8.allSatisfy { $0.isASCIIAlphanumeric || "/._-:".utf8.contains($0) }
     guard isSafe, let first = text.first, text.last != ":" else { return false }
     if first.isNumber {
         // A size, a count or a watermark: `512MiB`, `0.9`. A mode looks like one and is none.

@@ -115,6 +115,6 @@ extension JSONValue {
 
 extension JSONNumber {
     fileprivate var isIDText: Bool {
-        text.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: "-") }
+        text.utf8.allSatisfy { $0.isASCIIDigit || $0 == UInt8(ascii: "-") }
     }
 }

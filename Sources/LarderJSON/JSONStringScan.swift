@@ -1,3 +1,5 @@
+import LarderModel
+
 /// Finds the end of a string, and decodes its text.
 package enum JSONStringScan {
     /// The offset after the closing quotation mark of the string that opens at `start`.
@@ -63,7 +65,7 @@ package enum JSONStringScan {
         case UInt8(ascii: "u"):
             for offset in start + 2..<start + 6 {
                 guard offset < bytes.count else { throw .unexpectedEnd(at: offset) }
-                guard bytes[offset].hexDigitValue != nil else { throw .badEscape(at: start) }
+                guard bytes[offset].hexValue != nil else { throw .badEscape(at: start) }
             }
             return start + 6
         default:
@@ -178,18 +180,7 @@ extension JSONStringScan {
         at position: Int
     ) -> UInt32 {
         (position + 2..<position + 6).reduce(0) { unit, index in
-            unit << 4 | UInt32(bytes[index].hexDigitValue ?? 0)
-        }
-    }
-}
-
-extension UInt8 {
-    fileprivate var hexDigitValue: UInt8? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-        default: nil
+            unit << 4 | UInt32(bytes[index].hexValue ?? 0)
         }
     }
 }

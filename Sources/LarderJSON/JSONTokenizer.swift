@@ -325,15 +325,12 @@ package enum JSONError: Error, Equatable, Sendable {
     case tooDeep(at: Int)
     /// Something else than white space after the value.
     case trailingBytes(at: Int)
-    /// A good value, but not an object where one is needed.
-    case notAnObject(at: Int)
 
     package var offset: Int {
         switch self {
         case .unexpectedEnd(let offset), .unexpectedByte(_, let offset),
             .controlCharacter(let offset), .badEscape(let offset), .badUTF8(let offset),
-            .badNumber(let offset), .tooDeep(let offset), .trailingBytes(let offset),
-            .notAnObject(let offset):
+            .badNumber(let offset), .tooDeep(let offset), .trailingBytes(let offset):
             offset
         }
     }
@@ -357,8 +354,6 @@ package enum JSONError: Error, Equatable, Sendable {
             "the JSON is nested too deeply at byte \(offset)"
         case .trailingBytes(let offset):
             "the JSON is followed by something else at byte \(offset)"
-        case .notAnObject(let offset):
-            "a JSON object was expected at byte \(offset)"
         }
     }
 

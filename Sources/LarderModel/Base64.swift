@@ -75,7 +75,7 @@ extension String {
     }
 
     /// Feeds the bytes of UTF-8, and an end that no UTF-8 contains.
-    func hashBytes(into hasher: inout Hasher) {
+    package func hashBytes(into hasher: inout Hasher) {
         withBytes { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
         hasher.combine(UInt8.max)
     }

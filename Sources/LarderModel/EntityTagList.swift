@@ -22,7 +22,7 @@ package enum EntityTagList {
     }
 
     private static func names(_ values: [String], _ isMeant: (Tag) -> Bool) -> Bool {
-        if values.count == 1, values[0].utf8.filter({ !isBlank($0) }) == [UInt8(ascii: "*")] {
+        if values.count == 1, values[0].utf8.filter({ !$0.isBlank }) == [UInt8(ascii: "*")] {
             return true
         }
         return values.contains { value in
@@ -34,8 +34,6 @@ package enum EntityTagList {
         }
     }
 
-    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
-
     /// The tag without the mark of a weak one.
     private static func opaque(_ tag: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         tag.starts(with: [UInt8(ascii: "W"), UInt8(ascii: "/")]) ? tag.dropFirst(2) : tag
@@ -45,7 +43,7 @@ package enum EntityTagList {
     private static func popTag(_ rest: inout ArraySlice<UInt8>) -> Tag? {
         let quote = UInt8(ascii: "\"")
         let comma = UInt8(ascii: ",")
-        rest = rest.drop { $0 == comma || isBlank($0) }
+        rest = rest.drop { $0 == comma || $0.isBlank }
         guard !rest.isEmpty else { return nil }
         let bare = opaque(rest)
         let end: Int
@@ -55,7 +53,7 @@ package enum EntityTagList {
             end = bare.firstIndex(of: comma) ?? bare.endIndex
         }
         var tag = bare[bare.startIndex..<end]
-        while let last = tag.last, isBlank(last) { tag.removeLast() }
+        while tag.last?.isBlank == true { tag.removeLast() }
         defer { rest = rest[end...] }
         return Tag(opaque: tag, isWeak: bare.startIndex > rest.startIndex)
     }

@@ -130,10 +130,33 @@ extension String {
     }
 }
 
-extension UInt8 {
-    /// The lower-case letter of an upper-case one, every other byte unchanged.
-    package var lowercasedASCII: UInt8 {
-        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
+/// Lists in header values (RFC 9110 5.6.1).
+package enum HeaderList {
+    /// The parts between separators outside quotes, without the blanks around them and without empty
+    /// parts.
+    package static func split(_ value: String, at separator: UInt8) -> [String] {
+        var isQuoted = false
+        var isEscaped = false
+        let parts: [Substring.UTF8View] = value.utf8.split { byte in
+            switch byte {
+            case _ where isEscaped: isEscaped = false
+            case UInt8(ascii: "\\"): isEscaped = isQuoted
+            case UInt8(ascii: "\""): isQuoted.toggle()
+            case separator: return !isQuoted
+            default: break
+            }
+            return false
+        }
+        return parts.map(\.trimmed).filter { !$0.isEmpty }
+    }
+}
+
+extension Substring.UTF8View {
+    /// The text without the blanks around it.
+    package var trimmed: String {
+        var text = drop(while: \.isBlank)
+        while text.last?.isBlank == true { text.removeLast() }
+        return String(Substring(text))
     }
 }
 

@@ -36,8 +36,8 @@ package enum HostKind: Equatable, Sendable {
 private func isNumeric(_ host: Substring.UTF8View) -> Bool {
     let labels = host.split(separator: UInt8(ascii: "."))
     guard let last = labels.last else { return true }
-    if last.allSatisfy(isDigit) { return true }
-    return last.starts(with: "0x".utf8) && last.dropFirst(2).allSatisfy { hexValue($0) != nil }
+    if last.allSatisfy(\.isASCIIDigit) { return true }
+    return last.starts(with: "0x".utf8) && last.dropFirst(2).allSatisfy { $0.hexValue != nil }
 }
 
 /// Four decimal numbers of 0 to 255 without leading zeros.
@@ -46,7 +46,7 @@ private func addressV4(_ text: Substring.UTF8View) -> [UInt8]? {
     guard parts.count == 4 else { return nil }
     var bytes: [UInt8] = []
     for part in parts {
-        guard part.allSatisfy(isDigit), part.count == 1 || part.first != UInt8(ascii: "0"),
+        guard part.allSatisfy(\.isASCIIDigit), part.count == 1 || part.first != UInt8(ascii: "0"),
             let byte = UInt8(Substring(part))
         else { return nil }
         bytes.append(byte)
@@ -86,26 +86,13 @@ private func groups(_ text: Substring.UTF8View) -> [UInt8]? {
             bytes += address
             continue
         }
-        guard (1...4).contains(part.count), part.allSatisfy({ hexValue($0) != nil }) else {
+        guard (1...4).contains(part.count), part.allSatisfy({ $0.hexValue != nil }) else {
             return nil
         }
-        let value = part.reduce(UInt16(0)) { $0 << 4 | UInt16(hexValue($1) ?? 0) }
+        let value = part.reduce(UInt16(0)) { $0 << 4 | UInt16($1.hexValue ?? 0) }
         bytes += [UInt8(value >> 8), UInt8(value & 0xFF)]
     }
     return bytes
-}
-
-private func isDigit(_ byte: UInt8) -> Bool {
-    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-}
-
-private func hexValue(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    default: nil
-    }
 }
 
 /// A host with or without a port, as `redirect_hosts` names it.

@@ -148,23 +148,13 @@ package struct ModifierID: Hashable, Sendable, CustomStringConvertible {
     /// Takes 1 to 128 letters, digits, `.`, `_`, `:`, `@` and `-`.
     package init(_ text: String) throws(ModelError) {
         guard (1...Limits.modifierIDBytesMax).contains(text.utf8.count),
-            text.utf8.allSatisfy(Self.allows)
+            text.utf8.allSatisfy({ $0.isASCIIAlphanumeric || "._:@-".utf8.contains($0) })
         else { throw .badModifierID(text) }
         self.text = text
     }
 
     private init(unchecked text: String) {
         self.text = text
-    }
-
-    private static func allows(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: "-"):
-            true
-        default: false
-        }
     }
 
     /// A new name: 48 bits of the time in milliseconds and 80 drawn ones, as 26 letters of

@@ -17,9 +17,9 @@ package enum PercentCoding {
                 bytes.append(byte)
                 continue
             }
-            guard let high = iterator.next().flatMap(value),
-                let low = iterator.next().flatMap(value)
-            else { return nil }
+            guard let high = iterator.next()?.hexValue, let low = iterator.next()?.hexValue else {
+                return nil
+            }
             bytes.append(high << 4 | low)
         }
         return String(validating: bytes, as: UTF8.self)
@@ -30,13 +30,8 @@ package enum PercentCoding {
     package static func encode(_ text: String) -> String {
         var bytes: [UInt8] = []
         for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-                UInt8(ascii: "_"), UInt8(ascii: "~"):
-                bytes.append(byte)
-            default: append(byte, to: &bytes)
-            }
+            let isPlain = byte.isASCIIAlphanumeric || "-._~".utf8.contains(byte)
+            if isPlain { bytes.append(byte) } else { append(byte, to: &bytes) }
         }
         return String(decoding: bytes, as: UTF8.self)
     }
@@ -48,14 +43,5 @@ package enum PercentCoding {
             if byte < 0x80 { bytes.append(byte) } else { append(byte, to: &bytes) }
         }
         return String(decoding: bytes, as: UTF8.self)
-    }
-
-    private static func value(_ digit: UInt8) -> UInt8? {
-        switch digit {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }

@@ -37,7 +37,8 @@ package struct ProxySettings: Hashable, Sendable {
     package var text: String {
         let place = "\(host):\(port)"
         guard let credentials else { return "http://\(place)" }
-        return "http://\(encoded(credentials.user)):\(encoded(credentials.password))@\(place)"
+        let user = PercentCoding.encode(credentials.user)
+        return "http://\(user):\(PercentCoding.encode(credentials.password))@\(place)"
     }
 
     /// The same with its secrets covered.
@@ -50,56 +51,13 @@ extension ProxySettings.Credentials {
     /// Reads `user:password`, percent-encoded.
     fileprivate init(_ text: Substring.UTF8View) throws(ModelError) {
         let name = text.prefix(while: { $0 != UInt8(ascii: ":") })
-        guard let user = decoded(name), let password = decoded(text.dropFirst(name.count + 1))
+        guard let user = PercentCoding.decoded(name),
+            let password = PercentCoding.decoded(text.dropFirst(name.count + 1)),
+            (user + password).utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
         else { throw .badProxy(reason: "its user or password is not percent-encoded UTF-8") }
         self.user = user
         self.password = password
     }
-}
-
-private func decoded(_ text: Substring.UTF8View) -> String? {
-    var bytes: [UInt8] = []
-    var rest = text
-    while let byte = rest.popFirst() {
-        guard byte == UInt8(ascii: "%") else {
-            bytes.append(byte)
-            continue
-        }
-        let digits = rest.prefix(2)
-        guard digits.count == 2, digits.allSatisfy(isHexDigit),
-            let code = UInt8(Substring(digits), radix: 16)
-        else { return nil }
-        bytes.append(code)
-        rest = rest.dropFirst(2)
-    }
-    guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { return nil }
-    return String(validating: bytes, as: UTF8.self)
-}
-
-private func isHexDigit(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-        UInt8(ascii: "A")...UInt8(ascii: "F"):
-        true
-    default: false
-    }
-}
-
-/// Percent-encodes all but letters, digits and `-._~` (RFC 3986 2.3).
-private func encoded(_ text: String) -> String {
-    var result = ""
-    for byte in text.utf8 {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-            UInt8(ascii: "_"), UInt8(ascii: "~"):
-            result.unicodeScalars.append(Unicode.Scalar(byte))
-        default:
-            let digits = String(byte, radix: 16, uppercase: true)
-            result += "%" + (digits.count == 1 ? "0" : "") + digits
-        }
-    }
-    return result
 }
 
 /// TLS settings of an origin in addition to the system's.

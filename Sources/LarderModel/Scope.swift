@@ -57,19 +57,9 @@ package struct AccountName: Hashable, Sendable {
     /// Takes 1 to 64 letters, digits, `.`, `_`, `@` and `-`.
     package init(_ text: String) throws(ModelError) {
         guard (1...Limits.accountBytesMax).contains(text.utf8.count),
-            text.utf8.allSatisfy(Self.allows)
+            text.utf8.allSatisfy({ $0.isASCIIAlphanumeric || "._@-".utf8.contains($0) })
         else { throw .badAccount(text) }
         self.text = text
-    }
-
-    private static func allows(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "@"), UInt8(ascii: "-"):
-            true
-        default: false
-        }
     }
 }
 

@@ -77,7 +77,7 @@ package struct TemporaryID: Hashable, Sendable, Comparable, CustomStringConverti
         let uuid = bytes[place..<(place + uuidLength)]
         for (index, byte) in uuid.enumerated() {
             let isDash = [8, 13, 18, 23].contains(index)
-            guard isDash ? byte == UInt8(ascii: "-") : byte.isHexadecimalDigit else { return nil }
+            guard isDash ? byte == UInt8(ascii: "-") : byte.hexValue != nil else { return nil }
         }
         return (TemporaryID(uuid: uuid), place + uuidLength)
     }
@@ -106,12 +106,6 @@ package struct TemporaryID: Hashable, Sendable, Comparable, CustomStringConverti
         return zip(text.utf8, bytes[start...]).allSatisfy { wanted, byte in
             wanted == byte || isEncoded && (0x41...0x5A).contains(wanted) && byte == wanted | 0x20
         }
-    }
-}
-
-extension UInt8 {
-    fileprivate var isHexadecimalDigit: Bool {
-        (0x30...0x39).contains(self) || (0x61...0x66).contains(self | 0x20)
     }
 }
 

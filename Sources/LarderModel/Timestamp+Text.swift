@@ -123,9 +123,7 @@ private typealias Bytes = ArraySlice<UInt8>
 
 /// The number that one to four digits spell; nil for other text.
 private func number(_ digits: some Collection<UInt8>) -> Int? {
-    guard (1...4).contains(digits.count), digits.allSatisfy({ (0x30...0x39).contains($0) }) else {
-        return nil
-    }
+    guard (1...4).contains(digits.count), digits.allSatisfy(\.isASCIIDigit) else { return nil }
     return digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
 }
 
@@ -181,10 +179,6 @@ private func civilTime(_ day: Int?, _ month: Bytes, _ year: Int?, _ clock: Bytes
         minute: minute,
         second: second
     )
-}
-
-extension UInt8 {
-    fileprivate var isBlank: Bool { self == space || self == UInt8(ascii: "\t") }
 }
 
 /// A moment of the wall clock: milliseconds since 1970-01-01T00:00:00Z.

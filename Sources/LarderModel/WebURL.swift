@@ -147,7 +147,7 @@ package struct WebURL: Hashable, Sendable, CustomStringConvertible {
         var target: [UInt8] = []
         for (index, byte) in bytes.enumerated() {
             if Self.isForbidden(at: index, in: bytes) {
-                target += percentEncoded(byte)
+                PercentCoding.append(byte, to: &target)
             } else {
                 target.append(byte)
             }
@@ -163,7 +163,7 @@ package struct WebURL: Hashable, Sendable, CustomStringConvertible {
             return true
         case UInt8(ascii: "%"):
             let digits = bytes[(index + 1)...].prefix(2)
-            return digits.count < 2 || !digits.allSatisfy(\.isHexDigit)
+            return digits.count < 2 || digits.contains { $0.hexValue == nil }
         default: return false
         }
     }
@@ -226,10 +226,7 @@ extension WebURL {
 
     /// Whether a colon follows what RFC 3986 3.1 takes for a scheme.
     private static func hasScheme(_ reference: Substring.UTF8View) -> Bool {
-        let scheme = reference.prefix { byte in
-            byte.isASCIILetter || byte.isASCIIDigit || byte == UInt8(ascii: "+")
-                || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
-        }
+        let scheme = reference.prefix { $0.isASCIIAlphanumeric || "+-.".utf8.contains($0) }
         return scheme.first?.isASCIILetter == true
             && reference[scheme.endIndex...].first == UInt8(ascii: ":")
     }
@@ -277,14 +274,11 @@ extension WebURL {
     private static func isHost(_ text: Substring.UTF8View) -> Bool {
         if text.first == UInt8(ascii: "["), text.last == UInt8(ascii: "]"), text.count > 3 {
             return text.dropFirst().dropLast().allSatisfy { byte in
-                byte.isHexDigit || byte == UInt8(ascii: ":") || byte == UInt8(ascii: ".")
+                byte.hexValue != nil || byte == UInt8(ascii: ":") || byte == UInt8(ascii: ".")
             }
         }
         return (1...253).contains(text.count)
-            && text.allSatisfy { byte in
-                byte.isASCIILetter || byte.isASCIIDigit || byte == UInt8(ascii: "-")
-                    || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_")
-            }
+            && text.allSatisfy { $0.isASCIIAlphanumeric || "-._".utf8.contains($0) }
     }
 
     /// Percent-encodes what is no ASCII and spaces; nil for a control character.
@@ -295,7 +289,7 @@ extension WebURL {
         for byte in FieldBytes.unescaped(text) {
             switch byte {
             case 0..<0x20, 0x7F: return nil
-            case 0x20, 0x80...: bytes += percentEncoded(byte)
+            case 0x20, 0x80...: PercentCoding.append(byte, to: &bytes)
             default: bytes.append(byte)
             }
         }
@@ -306,17 +300,3 @@ extension WebURL {
 private let slash = UInt8(ascii: "/")
 private let question = UInt8(ascii: "?")
 private let numberSign = UInt8(ascii: "#")
-
-private func percentEncoded(_ byte: UInt8) -> [UInt8] {
-    [UInt8(ascii: "%"), hexDigit(byte >> 4), hexDigit(byte & 15)]
-}
-
-private func hexDigit(_ value: UInt8) -> UInt8 {
-    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
-}
-
-extension UInt8 {
-    fileprivate var isASCIIDigit: Bool { self >= 0x30 && self <= 0x39 }
-    fileprivate var isASCIILetter: Bool { (0x61...0x7A).contains(lowercasedASCII) }
-    fileprivate var isHexDigit: Bool { isASCIIDigit || (0x61...0x66).contains(lowercasedASCII) }
-}

@@ -452,7 +452,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
         switch machine.drainBegan(hasWaited: hasWaited) {
         case .close: close(context, .all)
         case .waitForFirstRequest:
-            context.eventLoop.assumeIsolated().scheduleTask(in: .larder(Limits.firstRequestTime)) {
+            let time = TimeAmount(Limits.firstRequestTime)
+            context.eventLoop.assumeIsolated().scheduleTask(in: time) {
                 self.drain(context, hasWaited: true)
             }
         case .nothing: break

@@ -40,7 +40,7 @@ final class ConnectionList: Sendable {
     func takeRefusals(now: NIODeadline) -> Int64? {
         open.withLock { open in
             guard now >= open.noticeDue else { return nil }
-            open.noticeDue = now + .larder(Limits.shortageNoticeTime)
+            open.noticeDue = now + TimeAmount(Limits.shortageNoticeTime)
             defer { open.told = open.refused }
             return open.refused - open.told
         }
@@ -188,7 +188,7 @@ final class AcceptGuard: ChannelInboundHandler {
         if count == 0 { pause(context) }
         let now = context.eventLoop.now
         guard now >= noticeDue else { return }
-        noticeDue = now + .larder(Limits.shortageNoticeTime)
+        noticeDue = now + TimeAmount(Limits.shortageNoticeTime)
         logger.warning(
             "no file can be opened, clients are refused",
             metadata: .larder([
@@ -218,7 +218,7 @@ final class AcceptGuard: ChannelInboundHandler {
     private func pause(_ context: ChannelHandlerContext) {
         let channel = context.channel
         _ = channel.setOption(.autoRead, value: false)
-        channel.eventLoop.scheduleTask(in: .larder(Limits.acceptPause)) {
+        channel.eventLoop.scheduleTask(in: TimeAmount(Limits.acceptPause)) {
             _ = channel.setOption(.autoRead, value: true)
         }
     }
@@ -301,19 +301,19 @@ struct ConnectionWatch {
 
     func isOverdue(isIdle: Bool, waitsForRequest: Bool, now: NIODeadline) -> Bool {
         if let began = closingBegan ?? unreadSince {
-            return now - began > .larder(Limits.stalledResponseTime)
+            return now - began > TimeAmount(Limits.stalledResponseTime)
         }
-        let stalled = TimeAmount.larder(Limits.stalledRequestTime)
+        let stalled = TimeAmount(Limits.stalledRequestTime)
         if let headBegan, now - headBegan > stalled { return true }
         if waitsForRequest {
             return now - lastRead > stalled || now - (bodyBegan ?? now) > bodyTime
         }
-        return isIdle && now - lastRead > .larder(Limits.idleConnectionTime)
+        return isIdle && now - lastRead > TimeAmount(Limits.idleConnectionTime)
     }
 
     /// How long the body may take that has come so far.
     private var bodyTime: TimeAmount {
-        .larder(Limits.requestBodyTime)
+        TimeAmount(Limits.requestBodyTime)
             + .seconds(Int64(bodyBytes / Limits.requestBodyBytesPerSecondMin))
     }
 }

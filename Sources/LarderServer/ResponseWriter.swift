@@ -98,7 +98,7 @@ struct ResponseWriter: Sendable {
     }
 
     private func write(_ response: HTTPServerResponsePart) async -> Bool {
-        let guardian = channel.eventLoop.scheduleTask(in: .larder(Limits.stalledResponseTime)) {
+        let guardian = channel.eventLoop.scheduleTask(in: TimeAmount(Limits.stalledResponseTime)) {
             channel.close(promise: nil)
         }
         defer { guardian.cancel() }
@@ -108,12 +108,6 @@ struct ResponseWriter: Sendable {
         } catch {
             return false
         }
-    }
-}
-
-extension TimeAmount {
-    static func larder(_ duration: Duration) -> TimeAmount {
-        .milliseconds(duration.milliseconds)
     }
 }
 

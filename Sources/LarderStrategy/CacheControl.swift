@@ -37,8 +37,8 @@ struct CacheDirective: Equatable {
     let argument: String?
 
     static func list(_ value: String) -> [CacheDirective] {
-        split(value).map { directive in
-            let parts = directive.split(
+        HeaderList.split(value, at: UInt8(ascii: ",")).map { directive in
+            let parts = directive.utf8.split(
                 separator: UInt8(ascii: "="),
                 maxSplits: 1,
                 omittingEmptySubsequences: false
@@ -48,36 +48,6 @@ struct CacheDirective: Equatable {
                 argument: parts.count == 2 ? parts[1].trimmed.unquoted : nil
             )
         }
-    }
-
-    /// Splits at commas outside of quotes.
-    private static func split(_ value: String) -> [Substring.UTF8View] {
-        var isQuoted = false
-        var isEscaped = false
-        return value.utf8.split { byte in
-            switch byte {
-            case _ where isEscaped:
-                isEscaped = false
-            case UInt8(ascii: "\\"):
-                isEscaped = isQuoted
-            case UInt8(ascii: "\""):
-                isQuoted.toggle()
-            case UInt8(ascii: ","):
-                return !isQuoted
-            default:
-                break
-            }
-            return false
-        }
-    }
-}
-
-extension Substring.UTF8View {
-    fileprivate var trimmed: String {
-        func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == 0x09 }
-        var text = drop(while: isSpace)
-        while let last = text.last, isSpace(last) { text.removeLast() }
-        return String(Substring(text))
     }
 }
 
@@ -141,7 +111,7 @@ extension Duration {
     ///
     /// A larger number counts as 2³¹ seconds, which means for ever (RFC 9111 1.2.2).
     init?(deltaSeconds text: String) {
-        guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return nil }
+        guard !text.isEmpty, text.utf8.allSatisfy(\.isASCIIDigit) else { return nil }
         self = .seconds(min(Int64(text) ?? .max, 2_147_483_648))
     }
 }

@@ -12,8 +12,7 @@ package enum ByteRange: Equatable {
         guard values.count == 1, let mark = values[0].firstIndex(of: "="),
             values[0][..<mark].lowercased() == "bytes"
         else { return nil }
-        let parts = values[0][mark...].dropFirst().split(separator: ",")
-            .map(Self.withoutBlanks).filter { !$0.isEmpty }
+        let parts = HeaderList.split(String(values[0][mark...].dropFirst()), at: UInt8(ascii: ","))
         guard parts.count == 1 else { return nil }
         let bounds = parts[0].split(separator: "-", omittingEmptySubsequences: false)
         guard bounds.count == 2 else { return nil }
@@ -26,18 +25,9 @@ package enum ByteRange: Equatable {
         }
     }
 
-    /// The text without the blanks at its ends.
-    private static func withoutBlanks(_ text: Substring) -> Substring {
-        var text = text.drop { $0 == " " || $0 == "\t" }
-        while let last = text.last, last == " " || last == "\t" { text.removeLast() }
-        return text
-    }
-
     /// A number too large for any body counts as the largest.
     private static func number(_ text: Substring) -> Int? {
-        guard !text.isEmpty,
-            text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
-        else { return nil }
+        guard !text.isEmpty, text.utf8.allSatisfy(\.isASCIIDigit) else { return nil }
         return Int(text) ?? .max
     }
 

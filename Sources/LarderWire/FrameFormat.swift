@@ -127,7 +127,7 @@ struct AcceptedTypes {
         let digits = text.dropFirst(2)
         guard text.utf8.count <= 5, let first = text.utf8.first,
             text.dropFirst().first.map({ $0 == "." }) ?? true,
-            digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+            digits.utf8.allSatisfy(\.isASCIIDigit)
         else { return nil }
         let thousandths = Int(digits + String(repeating: "0", count: 3 - digits.utf8.count))
         switch first {
@@ -135,39 +135,5 @@ struct AcceptedTypes {
         case UInt8(ascii: "1"): return thousandths == 0 ? 1_000 : nil
         default: return nil
         }
-    }
-}
-
-/// Lists in header values (RFC 9110 5.6.1).
-enum HeaderList {
-    /// The parts between separators outside quotes, without the space around them and without empty
-    /// parts.
-    static func split(_ value: String, at separator: UInt8) -> [String] {
-        var parts: [String] = []
-        var part: [UInt8] = []
-        var isQuoted = false
-        var isEscaped = false
-        func end() {
-            let isSpace: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
-            let bare = part.drop(while: isSpace).reversed().drop(while: isSpace).reversed()
-            if !bare.isEmpty { parts.append(String(decoding: Array(bare), as: UTF8.self)) }
-            part.removeAll(keepingCapacity: true)
-        }
-        for byte in value.utf8 {
-            if byte == separator, !isQuoted {
-                end()
-                continue
-            }
-            part.append(byte)
-            if isEscaped {
-                isEscaped = false
-            } else if byte == UInt8(ascii: "\\"), isQuoted {
-                isEscaped = true
-            } else if byte == UInt8(ascii: "\"") {
-                isQuoted.toggle()
-            }
-        }
-        end()
-        return parts
     }
 }

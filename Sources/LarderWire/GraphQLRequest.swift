@@ -54,9 +54,6 @@ package enum GraphQLRequest {
             ? "the body names a persisted query, which may be a mutation: send its document" : nil
     }
 
-    /// Members in which servers take the name of a persisted query.
-    private static let persistedNames = ["documentId", "doc_id", "queryId", "operationId"]
-
     /// The fields of a form, or of a URL's query.
     private static func refusal(ofForm form: [UInt8]) -> String? {
         for field in form.split(separator: UInt8(ascii: "&")) {
@@ -129,12 +126,7 @@ private struct GraphQLDocument {
     }
 
     private static func isOfName(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
-            true
-        default: false
-        }
+        byte.isASCIIAlphanumeric || byte == UInt8(ascii: "_")
     }
 
     private mutating func takeName() -> String {

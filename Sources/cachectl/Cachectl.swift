@@ -1,12 +1,7 @@
 import ArgumentParser
+import Glibc
 import LarderClient
 import LarderModel
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
 
 /// The command: it parses, runs one subcommand, and turns its failure into words and a code.
 @main

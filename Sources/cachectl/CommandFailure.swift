@@ -1,11 +1,6 @@
+import Glibc
 import LarderClient
 import LarderModel
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
 
 /// Why a command ends, in words for a person and a code for a script.
 struct CommandFailure: Error, Equatable {
@@ -32,6 +27,11 @@ struct CommandFailure: Error, Equatable {
         CommandFailure(.usage, "there is no terminal to ask on", hint: hint)
     }
 
+    /// The error of the last system call on a file.
+    static func lastError(of path: String) -> CommandFailure {
+        CommandFailure(.failed, "\(path): \(String(cString: strerror(errno)))")
+    }
+
     var isClosed: Bool { self == .stdoutClosed }
 
     func exit() -> Never {
@@ -43,11 +43,7 @@ struct CommandFailure: Error, Equatable {
             }
         }
         for line in hint?.split(separator: "\n") ?? [] { console.note(line: String(line)) }
-        #if canImport(Glibc)
         Glibc.exit(code.rawValue)
-        #elseif canImport(Musl)
-        Musl.exit(code.rawValue)
-        #endif
     }
 }
 
@@ -57,14 +53,14 @@ extension CommandFailure {
         case .unreachable(let failures):
             self.init(
                 .noDaemon,
-                error.description,
+                error.summary,
                 hint: serviceAdvice(sockets: failures.map(\.path))
             )
         case .socketRefused(let path):
             let own = path == SocketRights.systemSocket ? "\n\(WayToBegin.own)" : ""
             let advice =
                 SocketRights(of: path)?.advice ?? "See who may open it: ls -l '\(path)'"
-            self.init(.notPermitted, error.description, hint: advice + own)
+            self.init(.notPermitted, error.summary, hint: advice + own)
         case .miss(let problem), .deleted(let problem), .unknownOrigin(let problem),
             .notPermitted(let problem), .offline(let problem), .originFailed(let problem),
             .tooLarge(let problem), .invalid(let problem), .tooLate(let problem),
@@ -76,19 +72,19 @@ extension CommandFailure {
         case .timedOut:
             self.init(
                 .failed,
-                error.description,
+                error.summary,
                 hint: "Try again in a moment; see the daemon's log for what it is busy with."
             )
         case .cutOff:
-            self.init(.failed, error.description, hint: "Try again; see the daemon's log.")
+            self.init(.failed, error.summary, hint: "Try again; see the daemon's log.")
         case .badAnswer:
             self.init(
                 .failed,
-                error.description,
+                error.summary,
                 hint: "Is larderd of the same version? See: cachectl --version, larderd --version"
             )
         case .decoding, .bodyFailed, .fileFailed, .cancelled:
-            self.init(.failed, error.description)
+            self.init(.failed, error.summary)
         }
     }
 

@@ -1,13 +1,8 @@
 import FoundationEssentials
+import Glibc
 import LarderAPI
 import LarderClient
 import LarderModel
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
 
 /// Stdout for data, stderr for messages, and whether a person looks at them.
 struct Console: Sendable {
@@ -34,7 +29,7 @@ struct Console: Sendable {
             } else if errno == EPIPE {
                 throw .stdoutClosed
             } else if errno != EINTR {
-                throw CommandFailure(.failed, "stdout: \(String(cString: strerror(errno)))")
+                throw .lastError(of: "stdout")
             }
         }
     }

@@ -1,14 +1,9 @@
 import ArgumentParser
+import Glibc
 import LarderClient
 import LarderJSON
 import LarderModel
 import LarderWire
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
 
 struct Get: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

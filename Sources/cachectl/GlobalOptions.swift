@@ -320,7 +320,7 @@ enum EntryArgument: Equatable {
         guard parts.count == 1 || hasPort else { return nil }
         let labels = host.split(separator: ".", omittingEmptySubsequences: false)
         let isName = labels.allSatisfy { label in
-            !label.isEmpty && label.utf8.allSatisfy { $0 == 0x2D || Self.isAlphanumeric($0) }
+            !label.isEmpty && label.utf8.allSatisfy { $0 == 0x2D || $0.isASCIIAlphanumeric }
         }
         let isNumber = labels.count == 4 && labels.allSatisfy { UInt8($0) != nil }
         let isLocal = host == "localhost" || isNumber
@@ -330,13 +330,6 @@ enum EntryArgument: Equatable {
         }
         let scheme = isLocal || hasPort ? "http" : "https"
         return (try? WebURL("\(scheme)://\(text)")).map(\.text)
-    }
-
-    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-        default: false
-        }
     }
 
     /// The id in its one spelling; a text that cannot be an id stays as it is.

@@ -1,12 +1,7 @@
 import ArgumentParser
+import Glibc
 import LarderAPI
 import LarderModel
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
 
 /// A file or stdin, read in chunks while they are asked for; to be read once.
 final class InputFile: AsyncSequence, Sendable {
@@ -22,9 +17,9 @@ final class InputFile: AsyncSequence, Sendable {
             return
         }
         descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw Self.failure(path) }
+        guard descriptor >= 0 else { throw .lastError(of: path) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw Self.failure(path) }
+        guard fstat(descriptor, &status) == 0 else { throw .lastError(of: path) }
         switch status.st_mode & S_IFMT {
         case S_IFREG: byteCount = Int(status.st_size)
         case S_IFDIR:
@@ -58,10 +53,6 @@ final class InputFile: AsyncSequence, Sendable {
                 guard errno == EINTR else { throw ReadError(errno: errno) }
             }
         }
-    }
-
-    private static func failure(_ path: String) -> CommandFailure {
-        CommandFailure(.failed, "\(path): \(String(cString: strerror(errno)))")
     }
 }
 
@@ -105,7 +96,7 @@ final class OutputFile {
             temporary = name
             descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
         }
-        guard descriptor >= 0 else { throw Self.failure(path) }
+        guard descriptor >= 0 else { throw .lastError(of: path) }
     }
 
     deinit {
@@ -117,12 +108,8 @@ final class OutputFile {
     /// Has what was written take the place of the path.
     func finish() throws(CommandFailure) {
         guard let temporary else { return }
-        guard rename(temporary, path) == 0 else { throw Self.failure(path) }
+        guard rename(temporary, path) == 0 else { throw .lastError(of: path) }
         hasTakenPlace = true
-    }
-
-    private static func failure(_ path: String) -> CommandFailure {
-        CommandFailure(.failed, "\(path): \(String(cString: strerror(errno)))")
     }
 }
 

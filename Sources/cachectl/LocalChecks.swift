@@ -1,13 +1,8 @@
 import FoundationEssentials
+import Glibc
 import LarderAPI
 import LarderConfiguration
 import LarderModel
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
 
 /// Facts about a daemon that need no request to it: its configuration, socket and session.
 struct LocalChecks {

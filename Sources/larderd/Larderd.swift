@@ -11,12 +11,6 @@ import LarderUpstream
 import Logging
 import Synchronization
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
-
 /// The daemon's command line.
 @main
 struct Larderd: ParsableCommand {

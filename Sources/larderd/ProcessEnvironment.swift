@@ -3,12 +3,6 @@ import Glibc
 import LarderConfiguration
 import LarderModel
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
-
 /// Environment, user and working directory of the process.
 enum ProcessEnvironment {
     static var environment: [String: String] { ProcessInfo.processInfo.environment }

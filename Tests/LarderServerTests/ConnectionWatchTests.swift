@@ -9,7 +9,7 @@ struct ConnectionWatchTests {
     private let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
 
     private func after(_ time: Duration, _ more: Duration = .zero) -> NIODeadline {
-        start + .larder(time) + .larder(more)
+        start + TimeAmount(time) + TimeAmount(more)
     }
 
     private let moment = Duration.milliseconds(1)

@@ -96,7 +96,7 @@ struct SlowClientTests {
         let writer = setting.writer
         async let isSent = writer.send(pattern(10))
         _ = try await setting.written.element(0)
-        let time = TimeAmount.larder(Limits.stalledResponseTime)
+        let time = TimeAmount(Limits.stalledResponseTime)
         await setting.channel.testingEventLoop.advanceTime(by: time - .milliseconds(1))
         #expect(setting.channel.isActive)
         await setting.channel.testingEventLoop.advanceTime(by: .milliseconds(1))

@@ -73,7 +73,7 @@ struct UnreadTests {
         var watch = ConnectionWatch(now: start)
         let time = Limits.stalledResponseTime
         func isOverdue(_ after: Duration) -> Bool {
-            watch.isOverdue(isIdle: false, waitsForRequest: false, now: start + .larder(after))
+            watch.isOverdue(isIdle: false, waitsForRequest: false, now: start + TimeAmount(after))
         }
         watch.readingAwaited(now: start)
         #expect(!isOverdue(time))

@@ -210,7 +210,7 @@ extension DecodingState {
         let text = try number(node, path, "an integer")
         if let integer = Integer(text), text.utf8.first != UInt8(ascii: "+") { return integer }
         let digits = text.utf8.first == UInt8(ascii: "-") ? text.utf8.dropFirst() : text.utf8[...]
-        guard !digits.isEmpty, digits.allSatisfy({ (0x30...0x39).contains($0) }) else {
+        guard !digits.isEmpty, digits.allSatisfy(\.isASCIIDigit) else {
             throw wrong(node, path, "an integer")
         }
         let range = "\(Integer.min) to \(Integer.max)"
@@ -226,7 +226,7 @@ extension DecodingState {
         case .number(let text): return text
         case .words(let words):
             let text = try word(words, path)
-            guard text.utf8.contains(where: { (0x30...0x39).contains($0) }) else {
+            guard text.utf8.contains(where: \.isASCIIDigit) else {
                 throw .wrongType(at: path.text, found: "'\(text)'", wanted: wanted)
             }
             return text

@@ -248,7 +248,9 @@ final class MemberNames {
 
 /// The name of a member as it travels.
 func memberName(of key: some CodingKey) -> String {
-    key is GivenName ? key.stringValue : snakeCase(key.stringValue)
+    if key is GivenName { return key.stringValue }
+    // No property can be named `self`.
+    return key.stringValue == "isOwn" ? "self" : snakeCase(key.stringValue)
 }
 
 /// The name of a property as the name of its member: `baseURL` becomes `base_url`, `id` stays.

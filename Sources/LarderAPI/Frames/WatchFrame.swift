@@ -114,18 +114,6 @@ public struct ChangeFrame: FrameMembers, Equatable {
     /// not.
     @OmittedWhenNil public var more: Bool?
 
-    private enum CodingKeys: String, CodingKey {
-        case rev
-        case id
-        case source
-        case changed
-        case cause
-        case isOwn = "self"
-        case coalesced
-        case initial
-        case more
-    }
-
     package var resumption: Int64? { initial == true || more == true ? nil : rev }
 
     package init(
@@ -160,14 +148,6 @@ public struct EvictFrame: FrameMembers, Equatable {
     /// Whether more of the revision follows, so that it cannot be used as `since` yet; omitted if
     /// not.
     @OmittedWhenNil public var more: Bool?
-
-    private enum CodingKeys: String, CodingKey {
-        case rev
-        case id
-        case reason
-        case isOwn = "self"
-        case more
-    }
 
     package var resumption: Int64? { more == true ? nil : rev }
 
@@ -217,24 +197,6 @@ public struct ModifierFrame: FrameMembers, Equatable {
     /// Whether more of the revision follows, so that it cannot be used as `since` yet; omitted if
     /// not.
     @OmittedWhenNil public var more: Bool?
-
-    private enum CodingKeys: String, CodingKey {
-        case rev
-        case id
-        case state
-        case reason
-        case stalled
-        case dropped
-        case answered
-        case edited
-        case targets
-        case reverted
-        case problem
-        case answer
-        case conflict
-        case isOwn = "self"
-        case more
-    }
 
     package var resumption: Int64? { more == true ? nil : rev }
 

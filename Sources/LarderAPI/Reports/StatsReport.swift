@@ -48,8 +48,6 @@ public struct ByteStats: Codable, Equatable, Sendable {
     public var received: Int64 = 0
     /// Bytes that the daemon sent.
     public var sent: Int64 = 0
-
-    package init() {}
 }
 
 /// Answers of one family of routes, by the hundred of their status.
@@ -93,8 +91,6 @@ public struct LookupStats: Codable, Equatable, Sendable {
     public var ready: Int64 = 0
     /// Number of reads that found none.
     public var misses: Int64 = 0
-
-    package init() {}
 }
 
 /// Plain reads that were not answered by bytes ready in memory.
@@ -139,8 +135,6 @@ public struct FlightStats: Codable, Equatable, Sendable {
     public var started: Int64 = 0
     /// Number of fetches that joined the request of another.
     public var joined: Int64 = 0
-
-    package init() {}
 }
 
 /// Times of requests.
@@ -153,8 +147,6 @@ public struct LatencyStats: Codable, Equatable, Sendable {
     public var put = Latency()
     /// From a request to an origin to the head of its answer.
     public var network = Latency()
-
-    package init() {}
 }
 
 /// Percentiles in milliseconds, at most a sixteenth above the true ones; null if nothing was
@@ -197,8 +189,6 @@ public struct EvictionStats: Codable, Equatable, Sendable {
     public var expired: Int64 = 0
     /// Number of rows that a client evicted.
     public var asked: Int64 = 0
-
-    package init() {}
 }
 
 /// Number of writes in one transaction; null if there was none.

@@ -70,8 +70,6 @@ public struct CacheStatus: Codable, Equatable, Sendable {
     public var misses = 0
     /// The part of hits among the last lookups.
     public var hitRate = HitRate()
-
-    package init() {}
 }
 
 /// The part of hits among lookups, 0 to 1; null without lookups.
@@ -102,8 +100,6 @@ public struct PinStatus: Codable, Equatable, Sendable {
     public var maxBytes: Int64 = 0
     /// Number of pins that wait for their origins.
     public var waiting = 0
-
-    package init() {}
 }
 
 /// Modifiers and their limits.
@@ -303,8 +299,6 @@ public struct CacheUsage: Codable, Equatable, Sendable {
     public var maxBytes: Int64 = 0
     /// Limit of the accounted size as configured.
     public var budgetBytes: Int64 = 0
-
-    package init() {}
 }
 
 /// Parts of answers that entries share.
@@ -344,8 +338,6 @@ public struct PinUsage: Codable, Equatable, Sendable {
     public var totalAccountedBytes: Int64 = 0
     /// Limit of ``totalBytes``.
     public var maxBytes: Int64 = 0
-
-    package init() {}
 }
 
 /// A database file.
@@ -373,6 +365,4 @@ public struct DiskUsage: Codable, Equatable, Sendable {
     public var freeBytes: Int64?
     /// Bytes that the daemon leaves free.
     public var minFreeBytes: Int64 = 0
-
-    package init() {}
 }

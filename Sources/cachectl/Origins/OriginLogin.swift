@@ -1,12 +1,7 @@
 import ArgumentParser
+import Glibc
 import LarderClient
 import LarderModel
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
 
 struct OriginLogin: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
