@@ -118,16 +118,11 @@ struct ModifierAttempt: Sendable {
 
     /// Reads as much of the body as the verdict needs, and corrects it by what the body says.
     private func read(_ reply: UpstreamReply, from url: WebURL, for end: inout End) async {
-        guard case .confirmed(let shown) = end.verdict,
-            shown != .none || createsIDs || facts.mayShowEntity
-                || !origin.modifiers.refusedIf.isEmpty
-                || reply.headers["Content-Type"] == nil
-        else {
-            end.answer?.body = await reply.body.read(upTo: Limits.quotedBodyBytesMax).0
-            return
-        }
-        let (body, isWhole) = await reply.body.read(upTo: Limits.inlineJSONBytesMax)
-        if facts.isUnexpected(body, reply.headers) {
+        let limit = bodyBytesMax(for: end.verdict)
+        let (body, isWhole) = await reply.body.read(upTo: limit)
+        end.answer?.body = isWhole ? body : Array(body.prefix(Limits.quotedBodyBytesMax))
+        guard (200..<300).contains(reply.status), end.verdict.isTaken else { return }
+        if isUnexpected(body, isWhole: isWhole, reply.headers) {
             let sender = await context.originStates.sender(of: reply.status, from: url, for: origin)
             let isTaken = sender == .origin && !url.isSecure && origin.modifiers.expect == nil
             guard isTaken else {
@@ -135,17 +130,37 @@ struct ModifierAttempt: Sendable {
                 return
             }
         }
-        if origin.modifiers.refusedIf.rule(matching: body) != nil {
+        guard origin.modifiers.refusedIf.rule(matching: body) == nil else {
             end.verdict = .refused
-            end.answer?.body = body
-        } else if isWhole {
-            end.answer?.body = body
-            end.answer?.mayShowTarget = true
+            return
+        }
+        guard case .confirmed = end.verdict else { return }
+        if isWhole {
+            end.answer?.mayShowTarget = facts.method != "DELETE"
         } else {
             // The write is done; only the new state of the target is unknown.
             end.verdict = .confirmed(.none)
-            end.answer?.body = Array(body.prefix(Limits.quotedBodyBytesMax))
         }
+    }
+
+    /// Bytes of an answer's body that can change the verdict or say what a target is.
+    private func bodyBytesMax(for verdict: ModifierVerdict) -> Int {
+        let rules = origin.modifiers
+        var isRead = verdict.isTaken && (!rules.refusedIf.isEmpty || rules.expect == .json)
+        if case .confirmed(let shown) = verdict {
+            isRead = isRead || shown != .none || createsIDs || facts.mayShowEntity
+        }
+        return isRead ? Limits.inlineJSONBytesMax : Limits.quotedBodyBytesMax
+    }
+
+    /// Whether the body of a 2xx is none that the origin gives.
+    private func isUnexpected(_ body: [UInt8], isWhole: Bool, _ headers: HeaderFields) -> Bool {
+        if facts.isUnexpected(body, headers) { return true }
+        guard origin.modifiers.expect == .json, isWhole else { return false }
+        let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        let text = body.starts(with: byteOrderMark) ? Array(body.dropFirst(3)) : body
+        let isBlank = text.allSatisfy { [0x09, 0x0A, 0x0D, 0x20].contains($0) }
+        return !isBlank && !JSONValidator.accepts(text)
     }
 
     private func end(of error: UpstreamError, _ hasLeft: Bool) -> End? {

@@ -167,7 +167,12 @@ struct OriginStates: EnginePart {
         }
         do throws(UpstreamError) {
             let reply = try await ask(origin, url)
-            return noteProbe(of: origin, reply.status, reply.headers, isPagePortals: isPage)
+            var headers = reply.headers
+            // A portal may give its pages another type, or none.
+            if isPage, FlightRules.isPage(startingWith: await reply.body.read(upTo: 256).bytes) {
+                headers.set("Content-Type", "text/html")
+            }
+            return noteProbe(of: origin, reply.status, headers, isPagePortals: isPage)
                 ? .origin : .portal
         } catch {
             return .notKnown

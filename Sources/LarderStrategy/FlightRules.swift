@@ -68,6 +68,18 @@ package struct FlightRules: Equatable, Sendable {
         mediaType == "text/html" || mediaType == "application/xhtml+xml" || mediaType == "text/*"
     }
 
+    /// Whether a body that starts with these bytes is an HTML page, whatever its type.
+    package static func isPage(startingWith body: [UInt8]) -> Bool {
+        let start = start(of: body)
+        return start.hasPrefix("<!doctype html") || start.hasPrefix("<html")
+    }
+
+    /// The first characters of a body after white space, in lower case.
+    static func start(of body: [UInt8]) -> Substring {
+        let text = String(decoding: body.prefix(256), as: UTF8.self).lowercased()
+        return text.drop { $0.isWhitespace || $0 == "\u{FEFF}" }
+    }
+
     /// The host of a captive portal, if only a portal can have sent this head.
     func captivePortal(_ head: ResponseHead, from url: WebURL) -> String? {
         if head.status == 511 { return url.host }

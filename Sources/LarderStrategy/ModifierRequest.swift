@@ -173,16 +173,15 @@ package struct ModifierRequest: Equatable, Sendable {
         return head.isPage && !expectsHTML && answering.isSecure
     }
 
-    /// Whether the beginning of a 2xx's body is none that the origin gives, although the head has no
-    /// type.
+    /// Whether the first bytes of a 2xx's body are none that the origin gives.
+    ///
+    /// The head decides about a body that says it is HTML.
     package func isUnexpected(_ body: [UInt8], _ headers: HeaderFields) -> Bool {
-        guard !expectsHTML, headers["Content-Type"] == nil else { return false }
-        let text = String(decoding: body.prefix(256), as: UTF8.self).lowercased()
-        let start = text.drop { $0.isWhitespace || $0 == "\u{FEFF}" }
-        guard flight.expect != .json else {
-            return start.first.map { !"{[\"-0123456789tfn".contains($0) } ?? false
-        }
-        return start.hasPrefix("<!doctype html") || start.hasPrefix("<html")
+        let type = ResponseHead.essence(of: headers)
+        guard !expectsHTML, !FlightRules.isHTML(type) else { return false }
+        guard flight.expect == .json else { return FlightRules.isPage(startingWith: body) }
+        let first = FlightRules.start(of: body).first
+        return first.map { !"{[\"-0123456789tfn".contains($0) } ?? false
     }
 
     /// The target that the body of a 2xx represents (case 5).
@@ -353,6 +352,16 @@ package enum ModifierVerdict: Equatable, Sendable {
         case lost
         /// A repeat was refused, which says nothing about the attempt before it.
         case refusedRepeat
+    }
+
+    /// Whether the origin has taken the write, by the answer's head.
+    package var isTaken: Bool {
+        switch self {
+        case .confirmed, .accepted: true
+        case .notNow, .serverFailed, .refused, .conflict, .authNeeded, .noCredential, .unclear,
+            .captive, .neverLeft:
+            false
+        }
     }
 
     /// Whether the write may have been applied, so that it cannot be cancelled (case 18).

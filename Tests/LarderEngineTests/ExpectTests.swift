@@ -62,7 +62,11 @@ struct ExpectTests {
             fixture.upstream.answer(url, with: .reply(status: 204), .json("[1]"))
             let empty = try await post(fixture, url, "empty")
             #expect(try await fixture.settled(empty).state == .confirmed)
-            for (id, answer) in [("typed", text), ("untyped", .reply("OK"))] {
+            let answers: KeyValuePairs<String, ScriptedAnswer> = [
+                "typed": text, "untyped": .reply("OK"), "wrong": .json("OK"),
+                "cut": .json(#"{"a":"#), "later": .json("[1", status: 202),
+            ]
+            for (id, answer) in answers {
                 let place = try WebURL("https://own.example/api/\(id)")
                 fixture.upstream.answer(place, with: answer)
                 try await isUnknown(fixture, try await post(fixture, place, id))
@@ -70,6 +74,43 @@ struct ExpectTests {
             let other = try WebURL("https://own.example/api/b")
             fixture.upstream.answer(other, with: text)
             #expect(try await fixture.fetch(other).refusal?.kind == .badAnswer)
+        }
+    }
+
+    @Test("With `json` a body that is JSON confirms, also after a byte order mark (case 25)")
+    func soundJSON() async throws {
+        try await run("https", .json) { fixture, _ in
+            for (id, body) in ["a": " [1]\n", "b": "\u{FEFF}{}", "c": "\n"] {
+                let place = try WebURL("https://own.example/api/\(id)")
+                fixture.upstream.answer(place, with: .json(body), .json("[1]"))
+                let write = try await post(fixture, place, id)
+                #expect(try await fixture.settled(write).state == .confirmed, "\(id)")
+            }
+        }
+    }
+
+    @Test("HTML of another type over https leaves a write open (cases 22, 25)")
+    func typedPage() async throws {
+        try await run { fixture, _ in
+            for (id, type) in ["a": "text/plain", "b": "application/json"] {
+                let place = try WebURL("https://own.example/api/\(id)")
+                let page = ScriptedAnswer.reply("<!DOCTYPE html>", headers: ["Content-Type": type])
+                fixture.upstream.answer(place, with: page)
+                try await isUnknown(fixture, try await post(fixture, place, id))
+            }
+        }
+    }
+
+    @Test("HTML of another type over http is a portal's if each path gives it (case 25)")
+    func typedPortal() async throws {
+        try await run("http") { fixture, url in
+            let plain = ["Content-Type": "text/plain"]
+            fixture.upstream.answerOthers { _ in .reply("\n<html>", headers: plain) }
+            let id = try await post(fixture, url, "w")
+            try await until {
+                let report = try await fixture.engine.modifiers.modifier(id, fixture.scope)
+                return await fixture.originState == .captive && report.state == .queued
+            }
         }
     }
 

@@ -73,6 +73,36 @@ struct ModifierTests {
     }
 
     @Test(
+        "A 202 that matches refused_if is a refusal, too (cases 7, 11)",
+        .engine { $0.origin.modifiers.refusedIf = [RefusalRule(pointer: "/errors")] }
+    )
+    func refusedLater() async throws {
+        let taken = try fixture.url("/taken")
+        // The daemon reads the target of a refused write again.
+        fixture.upstream.answerOthers { _ in .json("{}") }
+        fixture.upstream.answer(url, with: .json(#"{"errors":["no"]}"#, status: 202))
+        fixture.upstream.answer(taken, with: .json(#"{"job":1}"#, status: 202))
+        let report = try await fixture.settled(try await accept(fixture, url, .none))
+        #expect(report.state == .failed && report.reason == .refused)
+        #expect(report.answer?.status == 202)
+        #expect(report.answer?.body.bytes == Array(#"{"errors":["no"]}"#.utf8))
+        let other = try await accept(fixture, taken, .none)
+        try await until {
+            try await fixture.engine.modifiers.modifier(other, fixture.scope).state == .accepted
+        }
+    }
+
+    @Test(
+        "A 404 to a DELETE confirms it, whatever refused_if finds in its body (cases 11, 20)",
+        .engine { $0.origin.modifiers.refusedIf = [RefusalRule(pointer: "/errors")] }
+    )
+    func refusedDeletion() async throws {
+        fixture.upstream.answer(url, with: .json(#"{"errors":["gone"]}"#, status: 404))
+        let id = try await fixture.write(.url(url), .delete, "DELETE")
+        #expect(try await fixture.settled(id).state == .confirmed)
+    }
+
+    @Test(
         "A URL that redirects to another host does not make its origin captive for all",
         .engine { $0.origin.baseURL = try WebURL("http://api.example.com") }
     )

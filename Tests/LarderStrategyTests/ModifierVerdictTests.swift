@@ -71,6 +71,12 @@ struct ModifierVerdictTests {
         #expect(verdict(accepting, 200, page) == .confirmed(.none))
         for body in ["<!DOCTYPE html><p>", "\n <html lang=en>"] {
             #expect(write.isUnexpected(Array(body.utf8), HeaderFields()))
+            for type in ["text/plain", "application/json"] {
+                let typed = fields(["Content-Type": type])
+                #expect(write.isUnexpected(Array(body.utf8), typed), "\(type)")
+                #expect(!accepting.isUnexpected(Array(body.utf8), typed), "\(type)")
+            }
+            // The head has decided about this type.
             #expect(!write.isUnexpected(Array(body.utf8), page))
             #expect(!accepting.isUnexpected(Array(body.utf8), HeaderFields()))
         }
@@ -109,6 +115,7 @@ struct ModifierVerdictTests {
             }
             #expect(verdict(strict, 204, text) == .confirmed(.none))
             #expect(strict.isUnexpected(Array("OK".utf8), HeaderFields()))
+            #expect(strict.isUnexpected(Array("OK".utf8), json))
             for body in ["", " [1]", "null", "-1"] {
                 #expect(!strict.isUnexpected(Array(body.utf8), HeaderFields()))
             }
