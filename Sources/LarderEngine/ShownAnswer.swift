@@ -170,10 +170,7 @@ struct NetworkResultReader {
         let isTargeted = context.isTargeted(scope, id)
         let came = answer.bytes.map { ShownAnswer(answer.entry, $0, in: scope) }
         if !isTargeted, !answer.isNormalized, !answer.isOvertaken, answer.lateSince == nil {
-            if var came {
-                came.overlay.failed = (try? reader.targets.failures(scope, id)) ?? 0
-                return .current(came)
-            }
+            if let came { return .current(await marked(came, reader)) }
             if var cached, cached.entry.revision == answer.entry.revision {
                 (cached.entry, cached.source) = (answer.entry, .network)
                 return .current(cached)
@@ -194,9 +191,25 @@ struct NetworkResultReader {
         guard let row else { return came.map { .current($0) } ?? .gone }
         if let since = answer.lateSince, let came, !isTargeted, row.entry.revision <= since {
             // The answer of the later request is not written yet.
-            return .current(came)
+            return .current(await marked(came, reader))
         }
         return row.entry.kind == .tombstone ? deleted(row) : .current(known(row))
+    }
+
+    /// The answer with the dead letters of its target; without them where they cannot be read.
+    private func marked(_ came: ShownAnswer, _ reader: StoreReader) async -> ShownAnswer {
+        var answer = came
+        let (id, now) = (came.entry.id, context.clock.now())
+        answer.overlay.failed = (try? reader.targets.failures(scope, id)) ?? 0
+        guard answer.overlay.failed > 0 else { return answer }
+        let counted = answer.overlay
+        let marked = try? await context.store.read(on: reader) {
+            [context, scope] reader throws(StoreError) in
+            let look = EntryReader(context: context, scope: scope, reader: reader, now: now)
+            return try RowMarks(look: look).marked(counted, of: id, nil)
+        }
+        answer.overlay = marked ?? counted
+        return answer
     }
 
     private func deleted(_ row: ShownAnswer) -> NetworkView {

@@ -113,6 +113,22 @@ struct ListObjectTests {
         #expect(shown?.failedRows?.first?.value.text == Self.added)
     }
 
+    @Test("A list of no objects from the network has what was typed, too (case 28)")
+    func refusedInEmptyList() async throws {
+        let url = try fixture.url("/todos")
+        try await fixture.cache(url, .json(Self.items()))
+        // The daemon also reads the list again by itself.
+        fixture.upstream.answerOthers { _ in .json(Self.items()) }
+        fixture.upstream.answer(url, with: .reply(status: 422))
+        let id = try await add(to: url, hold: false)
+        #expect(try await fixture.settled(id).state == .failed)
+        let shown = try await fixture.fetch(url, .networkOnly).lastShown
+        #expect(shown?.source.rawValue == "network" && shown?.text == Self.items())
+        #expect(shown?.failed == 1)
+        #expect(shown?.failedRows?.map(\.modifier) == ["create"])
+        #expect(shown?.failedRows?.first?.value.text == Self.added)
+    }
+
     @Test("A refused deletion brings the row back in its place, with its mark (case 28)")
     func refusedDeletion() async throws {
         let url = try await list()
