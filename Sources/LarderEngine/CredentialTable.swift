@@ -127,6 +127,12 @@ final class CredentialTable: Sendable {
         state.withLock { $0.refused.contains(name) }
     }
 
+    /// Accounts of a user whose credential, or request without one, the origin refused last.
+    func refused(of uid: UInt32) -> [CredentialName] {
+        state.withLock { $0.refused.filter { $0.scope.uid == uid } }
+            .sorted { $0.loginCommand < $1.loginCommand }
+    }
+
     /// The credential that a scope's requests to an origin carry.
     ///
     /// An origin that moved to another host gets none of a user's own: the user gave it to the host

@@ -33,7 +33,7 @@ package struct Credentials: EnginePart {
     ) async throws(Problem) -> CredentialReport {
         let origin = try context.origin(named: name, for: scope.scope.uid)
         let header = command.header ?? "Authorization"
-        let value = try value(of: command, scope)
+        let value = try value(of: command, CredentialName(scope.scope, at: name))
         try RequestHeaderRules.credential(header, value)
         guard !header.isEqual(to: origin.modifiers.idempotency.header) else {
             throw Problem(.badRequest, "header: '\(header)' carries the key of each modifier")
@@ -70,16 +70,16 @@ package struct Credentials: EnginePart {
     /// The given value, or that of the file, which the daemon reads with its own rights.
     private func value(
         of command: CredentialCommand,
-        _ scope: ScopeKey
+        _ name: CredentialName
     ) throws(Problem) -> String {
         switch (command.value, command.file) {
         case (let value?, nil): return value
         case (nil, let file?):
-            guard let owner = context.origins.owner, owner == scope.scope.uid else {
+            guard let owner = context.origins.owner, owner == name.scope.uid else {
                 throw Problem(
                     .notPermitted,
                     "file: this daemon is not the user's own, and reads no file for a user",
-                    hint: "Give the content: cachectl origin login NAME --file FILE"
+                    hint: "Give the content: \(name.loginCommand) --file FILE"
                 )
             }
             return try readFile(file)

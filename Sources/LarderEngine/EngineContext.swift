@@ -270,7 +270,7 @@ extension OriginSettings {
 extension OriginSettings {
     /// Refuses a header of a modifier that may be a secret: a modifier outlives its program, so it
     /// refers to the credential of its account instead.
-    func refuseSecret(in headers: HeaderFields) throws(Problem) {
+    func refuseSecret(in headers: HeaderFields, of scope: Scope) throws(Problem) {
         let key = modifiers.idempotency.header
         let field = headers.fields.first { field in
             guard !field.name.isEqual(to: key), !field.name.isEqual(to: "Idempotency-Key") else {
@@ -284,7 +284,8 @@ extension OriginSettings {
             .badRequest,
             "headers: '\(field.name)' cannot be given for a modifier, which is sent with the "
                 + "credential of its account",
-            hint: "Leave the header out, and set the credential: cachectl origin login \(name)"
+            hint: "Leave the header out, and set the credential: "
+                + CredentialName(scope, at: name).loginCommand
         )
     }
 }

@@ -70,14 +70,20 @@ package struct ModifierActions: EnginePart {
         let page = try await modifiers.list(list, scopes, cancellation: cancellation)
         var items: [ModifierActionResult] = []
         for report in page.items {
-            guard let id = try? ModifierID(report.id), let url = try? WebURL(report.request.url),
+            guard let id = try? ModifierID(report.id),
                 let account = try? AccountName(report.account),
-                origin == nil || context.origins.origin(of: url)?.name == origin
+                origin == nil || self.origin(of: report) == origin
             else { continue }
             let scope = store.key(for: .own(uid: report.user, account: account))
             items.append(await result(of: action, on: id, scope, cancellation))
         }
         return Page(items: items, next: page.next)
+    }
+
+    /// Nil for a URL that cannot be read, or that is of no origin.
+    private func origin(of report: ModifierReport) -> OriginName? {
+        guard let url = try? WebURL(report.request.url) else { return nil }
+        return context.origins.origin(of: url)?.name
     }
 
     private func result(
@@ -91,19 +97,38 @@ package struct ModifierActions: EnginePart {
             var state: LarderAPI.ModifierState?
             if action == .retry {
                 state = try await modifiers.retry(id, scope, cancellation: cancellation).state
-            } else if try await !modifiers.remove(
-                id,
-                scope,
-                discarding: action == .discard,
-                dropping: action != .cancel,
-                cancellation: cancellation
-            ) {
+            } else if action == .drop {
+                try await drop(id, scope)
+            } else {
                 let isDiscarded = action == .discard
+                try await modifiers.remove(
+                    id,
+                    scope,
+                    discarding: isDiscarded,
+                    dropping: false,
+                    cancellation: cancellation
+                )
                 state = isDiscarded ? try await modifiers.modifier(id, scope).state : .cancelled
             }
             return ModifierActionResult(id: id.text, state: state)
         } catch {
             return ModifierActionResult(id: id.text, problem: error)
         }
+    }
+
+    /// Forgets a dead letter, and refuses any other modifier; it is on disk when this returns.
+    func drop(_ id: ModifierID, _ scope: ScopeKey) async throws(Problem) {
+        let (number, report) = try await ModifierReports(context: context).report(id, scope)
+        guard report.state == .failed else {
+            guard !report.state.isSettled else { throw .alreadySettled(report) }
+            throw Problem(
+                .inUse,
+                "'\(id)' is \(report.state.rawValue), and only a failed modifier is dropped",
+                hint: "Cancel it with POST /v1/modifiers/actions and the action cancel."
+            )
+        }
+        let now = clock.now()
+        let isDropped = try await storing(await store.modifiers.drop(number, of: scope, now: now))
+        guard isDropped else { throw .noSuchModifier(id) }
     }
 }

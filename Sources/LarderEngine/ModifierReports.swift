@@ -29,7 +29,9 @@ struct ModifierReports: EnginePart {
             if let whole = try await told(number) {
                 return try await report(of: whole, scope)
             }
-            return try await store.modifiers.settled(number, of: scope).map { ModifierReport($0) }
+            let settled = try await store.modifiers.settled(number, of: scope)
+            if let settled { return ModifierReport(settled) }
+            return try await store.modifiers.unreadable(number).map { ModifierReport($0) }
         }
         guard let found else { throw .noSuchModifier(id) }
         return found
@@ -110,10 +112,11 @@ struct ModifierReports: EnginePart {
             let found = try await storing(
                 await store.modifiers.page(filter, after: from, limit: limit)
             )
-            let rows = found.compactMap(\.readable)
-            let leftOut = try await storing(await inapplicable(among: rows))
-            for row in rows {
-                var report = try await storing(await listed(row))
+            let leftOut = try await storing(
+                await inapplicable(among: found.compactMap(\.readable))
+            )
+            for row in found {
+                guard var report = try await storing(await listed(row)) else { continue }
                 if leftOut.contains(row.number) { report.marks.append(.inapplicable) }
                 items.append(report)
                 bytes += report.byteCount
@@ -153,9 +156,16 @@ struct ModifierReports: EnginePart {
     }
 
     /// A row of a list; a dead letter also says what the user wanted.
-    private func listed(_ row: StoredModifier) async throws(StoreError) -> ModifierReport {
-        var report = await report(of: row)
-        if row.state == .failed, let whole = try await told(row.number) { report.tell(whole) }
+    private func listed(_ row: FoundModifier) async throws(StoreError) -> ModifierReport? {
+        if case .readable(let modifier) = row, modifier.state != .failed {
+            return await report(of: modifier)
+        }
+        // The daemon may have lost some changes of an unreadable one, and not the modifier itself.
+        guard let whole = try await told(row.number) else {
+            return try await store.modifiers.unreadable(row.number).map { ModifierReport($0) }
+        }
+        var report = await report(of: whole.modifier)
+        report.tell(whole)
         return report
     }
 
@@ -387,7 +397,7 @@ extension ModifierWait {
         case .captive(let end): self.init(reason: "captive", until: moment(end))
         case .probe: self.init(reason: "offline")
         case .setOffline: self.init(reason: "set_offline")
-        case .rest(let end): self.init(reason: "rest", until: end.map(moment))
+        case .rest(let end): self.init(reason: "retry_after", until: end.map(moment))
         case .turn: self.init(reason: "turn")
         case .answer: self.init(reason: "answer")
         case .confirmation(let end):

@@ -131,7 +131,7 @@ package struct Modifiers: EnginePart {
         let (known, body) = (resolved.command, resolved.body)
         let targets = try await names.targets(of: known, scope)
         let (url, origin) = try names.address(of: known.request, targets, scope, resolved.origins)
-        try origin.refuseSecret(in: command.request.headers)
+        try origin.refuseSecret(in: command.request.headers, of: scope.scope)
         let id = command.id ?? context.modifierID(at: now)
         let (digest, effects) = try await storing(
             await store.work(onBytes: byteCount) {
@@ -282,11 +282,7 @@ package struct Modifiers: EnginePart {
     ) async throws(Problem) -> Bool {
         let (number, report) = try await reports.report(id, scope)
         guard report.state != .failed || !mayDrop else {
-            let now = clock.now()
-            let isDropped = try await storing(
-                await store.modifiers.drop(number, of: scope, now: now)
-            )
-            guard isDropped else { throw .noSuchModifier(id) }
+            try await ModifierActions(context: context).drop(id, scope)
             return true
         }
         guard !report.state.isSettled else { throw .alreadySettled(report) }

@@ -124,7 +124,13 @@ extension Finding {
         }
     }
 
-    fileprivate init(_ count: Int64, _ state: ModifierState, _ whose: Monitor.FindingOwner) {
+    /// `refused` are the accounts of the user whose credential is refused, as far as known.
+    fileprivate init(
+        _ count: Int64,
+        _ state: ModifierState,
+        _ whose: Monitor.FindingOwner,
+        _ refused: [CredentialName]
+    ) {
         let (one, many) = count == 1 ? ("write", "it") : ("writes", "them")
         let outcomeText =
             switch state {
@@ -138,11 +144,12 @@ extension Finding {
         let retry = "cachectl queue retry --state \(state.rawValue)\(whose.option)"
         let discard = state == .failed || state == .conflict ? "" : " --discard"
         let drop = "cachectl queue drop --state \(state.rawValue)\(discard)\(whose.option)"
+        let logins = refused.prefix(Limits.toldLoginsMax).map(\.loginCommand)
+        let login = logins.isEmpty ? "cachectl origin login NAME" : logins.joined(separator: ", ")
         // A retry is refused like the attempt before, and another credential sends them anyway.
         let help =
             state == .authWait
-            ? "Give a credential that the server takes, which sends \(many): cachectl origin login "
-                + "NAME"
+            ? "Give a credential that the server takes, which sends \(many): \(login)"
             : state == .conflict ? "Keep \(many): \(retry)" : "Send again: \(retry)"
         let end = state == .conflict ? "Take the server's values" : "Give up"
         self.init(
@@ -191,7 +198,8 @@ extension Monitor {
             let whose = FindingOwner(uid: uid, isAsker: uid == asker?.user)
             for state in ModifierState.waitingForPerson {
                 guard let count = writes[uid]?[state] else { continue }
-                findings.append(Finding(count, state, whose))
+                let refused = context.credentials.refused(of: uid)
+                findings.append(Finding(count, state, whose, refused))
             }
             if let count = pins[uid] {
                 findings.append(Finding(failedPins: count, whose))

@@ -159,7 +159,7 @@ package struct Prefetches: EnginePart {
         }
         guard let name = item.origin else { return nil }
         let pause = context.originStates.refreshPause(of: name, for: scope.scope)
-        return pause.map { Problem($0, of: name) }
+        return pause.map { Problem($0, of: CredentialName(scope.scope, at: name)) }
     }
 
     private func report(_ set: PrefetchSet) async throws(Problem) -> PrefetchReport {
@@ -211,7 +211,8 @@ extension Problem {
     }
 
     /// The problem of an entry that is not asked for while its origin is paused.
-    fileprivate init(_ pause: OriginStates.RefreshPause, of name: OriginName) {
+    fileprivate init(_ pause: OriginStates.RefreshPause, of account: CredentialName) {
+        let name = account.origin
         switch pause {
         case .setOffline: self.init(offline: name)
         case .offline: self.init(.unreachable, "the origin '\(name)' cannot be reached")
@@ -223,7 +224,7 @@ extension Problem {
             self.init(
                 .originStatus,
                 "the origin '\(name)' refuses the credential of the account",
-                hint: "Give one that it takes: cachectl origin login \(name)"
+                hint: "Give one that it takes: \(account.loginCommand)"
             )
         }
     }

@@ -38,6 +38,13 @@ package struct CredentialName: Hashable, Sendable {
         self.scope = scope
         self.origin = origin
     }
+
+    /// The command with which the user gives another credential.
+    package var loginCommand: String {
+        let account = scope.account
+        let option = account == .default ? "" : " --account \(account.text)"
+        return "cachectl origin login \(origin)\(option)"
+    }
 }
 
 /// A credential of an origin's configuration, for the default accounts of some users.

@@ -25,6 +25,8 @@ extension Limits {
     package static let credentialFileTime = Duration.seconds(5)
     /// Accounts of a user without a credential of which a refusal is remembered.
     package static let refusedAccountsPerUserMax = 1_000
+    /// Commands to log in that one finding names: more would hide the rest of its advice.
+    package static let toldLoginsMax = 3
     /// Time before the end of a credential at which a client is asked for another one.
     package static let renewalLeadTime = Duration.seconds(60)
     /// Time in which a client that was asked renews a credential.

@@ -273,6 +273,17 @@ extension ModifierStore {
         }
     }
 
+    /// A row of the queue that is not readable as a modifier, as a dead letter with what is left.
+    package func unreadable(
+        _ number: ModifierNumber
+    ) async throws(StoreError) -> SettledModifier? {
+        let sql = "SELECT \(HistoryColumn.unreadable) FROM modifier WHERE number = :number"
+        return try await inQueue { queue throws(StoreError) in
+            try queue.connection.statement(sql, (":number", number.value))
+                .first { SettledModifier($0, isDamaged: true) }
+        }
+    }
+
     package func history(
         of scopes: RowScopes,
         before number: Int64?,

@@ -116,15 +116,11 @@ enum QueueStatement: Int, PreparedStatement {
             SELECT number, scope, id, origin, \(ModifierColumn.method.sql), url, :outcome, reason,
                 coalesce(:answer_status, answer_status), accepted_at, :settled_at, :rev,
                 digest_high, digest_low, attempts,
-                coalesce(key, id) || CASE WHEN round > 1 THEN '.' || round ELSE '' END,
-                \(ModifierColumn.bodyBytes.sql), lane,
+                \(ModifierColumn.lastKey), \(ModifierColumn.bodyBytes.sql), lane,
                 iif(:answer_status IS NULL, answer_at, :answer_at),
                 iif(:answer_status IS NULL, answer_headers, :answer_headers),
-                iif(:answer_status IS NULL, answer_body, :answer_body), (
-                    SELECT group_concat(id, char(10)) FROM (
-                        SELECT id FROM change WHERE modifier = :number ORDER BY position LIMIT 16
-                    )
-                ), joined_into
+                iif(:answer_status IS NULL, answer_body, :answer_body),
+                \(HistoryColumn.firstTargets), joined_into
             FROM modifier WHERE number = :number
             """
         case .outdated:
@@ -229,6 +225,9 @@ enum ModifierColumn: Int32, TableColumn {
         }
     }
 
+    /// The idempotency key of the last round.
+    static let lastKey = "coalesce(key, id) || CASE WHEN round > 1 THEN '.' || round ELSE '' END"
+
     static let accepted = all(but: [
         .number, .reason, .nextAttemptAt, .settledAt, .answerStatus, .answerAt, .unclearStatus,
         .answered, .perhapsApplied, .answerHeaders, .answerBody, .bodyBytes, .etag, .conflicts,
@@ -259,6 +258,21 @@ enum HistoryColumn: Int32, TableColumn {
         joinedInto
 
     static let list = list(nil)
+    /// The same columns from the row of a modifier that cannot be read as one.
+    static let unreadable = list(
+        nil,
+        [
+            .history: "number", .method: ModifierColumn.method.sql, .outcome: "'failed'",
+            .reason: "'unreadable'", .settledAt: "coalesce(settled_at, accepted_at)",
+            .targets: firstTargets, .key: ModifierColumn.lastKey,
+            .bytes: ModifierColumn.bodyBytes.sql,
+        ]
+    )
+    /// The first targets of the modifier `:number`, one in a line.
+    static let firstTargets = """
+        (SELECT group_concat(id, char(10)) FROM
+            (SELECT id FROM change WHERE modifier = :number ORDER BY position LIMIT 16))
+        """
     /// Bytes of a kept answer, which count in the queue.
     static let answerSize = """
         coalesce(length(answer_body), 0) + coalesce(length(CAST(answer_headers AS BLOB)), 0)

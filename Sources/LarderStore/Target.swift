@@ -104,7 +104,10 @@ package struct SettledModifier: Equatable, Sendable {
     package let answerBody: [UInt8]
     package let joinedInto: String?
 
-    init?(_ row: SQLiteStatement) {
+    init?(_ row: SQLiteStatement) { self.init(row, isDamaged: false) }
+
+    /// Reads a row with the columns of ``HistoryColumn``; a damaged one with what is left of it.
+    init?(_ row: SQLiteStatement, isDamaged: Bool) {
         typealias Column = HistoryColumn
         guard let scope = row.scope(Column.scope),
             let outcome = row.text(Column.outcome).flatMap(ModifierState.init(rawValue:))
@@ -133,7 +136,7 @@ package struct SettledModifier: Equatable, Sendable {
         answerHeaders = HeaderFields(lines: row.text(Column.answerHeaders) ?? "")
         answerBody = Array(row.bytes(Column.answerBody))
         joinedInto = row.text(Column.joinedInto)
-        guard numbers.areSound, outcome.isSettled else { return nil }
+        guard isDamaged || numbers.areSound, outcome.isSettled else { return nil }
     }
 }
 

@@ -319,13 +319,35 @@ struct CredentialTests {
         for header in ["X-Api-Key", "x-csrf-token", "X-Client-Secret", "x-who"] {
             var headers = HeaderFields()
             headers.append(header, "s3cret")
-            let problem = #expect(throws: Problem.self) { try settings.refuseSecret(in: headers) }
-            #expect(problem?.hint.contains("cachectl origin login example") == true)
-            #expect(problem?.detail.contains("s3cret") == false)
+            for (scope, option) in [(EngineFixture.scope, ""), (work, " --account work")] {
+                let problem = #expect(throws: Problem.self) {
+                    try settings.refuseSecret(in: headers, of: scope)
+                }
+                let command = "cachectl origin login example\(option)"
+                #expect(problem?.hint.hasSuffix(": \(command)") == true)
+                #expect(problem?.detail.contains("s3cret") == false)
+            }
         }
         var headers = HeaderFields()
         headers.append("Idempotency-Key", "1")
-        try settings.refuseSecret(in: headers)
+        try settings.refuseSecret(in: headers, of: EngineFixture.scope)
+    }
+
+    @Test("The status names the origin and the account whose credential is refused (case 23)")
+    func loginOfAccount() async throws {
+        for (scope, path) in [(EngineFixture.scope, "/mine"), (work, "/works")] {
+            let url = try fixture.url(path)
+            fixture.upstream.answer(url, with: .reply("who?", status: 401))
+            let id = try await fixture.write(.url(url), .put(.null), "PUT", as: scope)
+            let key = fixture.key(scope)
+            try await until {
+                try await fixture.engine.modifiers.modifier(id, key).state == .authWait
+            }
+        }
+        let status = await fixture.engine.monitor.status(connections: 0)
+        let fix = try #require(status.findings.first?.fix)
+        let login = "cachectl origin login example"
+        #expect(fix.contains(": \(login), \(login) --account work    "))
     }
 
     @Test("A value that no header can have is refused, without being repeated")

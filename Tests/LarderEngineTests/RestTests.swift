@@ -42,7 +42,7 @@ struct RestTests {
         let id = try await write("/a")
         let report = try await fixture.engine.modifiers.modifier(id, fixture.scope)
         #expect(report.state == .queued)
-        #expect(report.waitingFor?.reason == "rest")
+        #expect(report.waitingFor?.reason == "retry_after")
         #expect(report.waitingFor?.until == .init(end))
         #expect(fixture.engine.origins.reports().map(\.condition.retryAfterUntil) == [.init(end)])
         #expect(

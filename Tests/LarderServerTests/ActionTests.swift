@@ -53,17 +53,42 @@ struct ActionTests {
     func byState() async throws {
         try await ServerFixture.run { server in
             try await accept(["a", "b", "c"], server)
-            let other = #"{"action":"drop","state":"held","origin":"other"}"#
+            let other = #"{"action":"cancel","state":"held","origin":"other"}"#
             #expect(try await act(other, server).problem().kind == .noSuchOrigin)
             let none = try await act(#"{"action":"drop","state":"failed"}"#, server)
             #expect(try Page<ModifierActionResult>(decoding: none.body).items.isEmpty)
             let answer = try await act(
-                #"{"action":"drop","state":"held","origin":"example"}"#,
+                #"{"action":"cancel","state":"held","origin":"example"}"#,
                 server
             )
             let page = try Page<ModifierActionResult>(decoding: answer.body)
             #expect(page.items.map(\.id) == ["a", "b", "c"])
             #expect(page.items.allSatisfy { $0.state == .cancelled })
+        }
+    }
+
+    @Test("drop is for a failed modifier, and discard for one that is not settled")
+    func dropAndDiscard() async throws {
+        try await ServerFixture.run { server in
+            try await accept(["a"], server)
+            let steps: [(ModifierAction, LarderAPI.ModifierState?, ProblemKind?)] = [
+                (.drop, nil, .inUse), (.discard, .cancelled, nil), (.discard, nil, .alreadySettled),
+                (.cancel, nil, .alreadySettled), (.drop, nil, .alreadySettled),
+            ]
+            for (action, state, kind) in steps {
+                let body = #"{"action":"\#(action.rawValue)","ids":["a"]}"#
+                let answer = try await act(body, server)
+                let items = try Page<ModifierActionResult>(decoding: answer.body).items
+                #expect(items.map(\.state) == [state], "\(action)")
+                #expect(items.map { $0.problem?.kind } == [kind], "\(action)")
+                if let kind { #expect(kind.status == 409) }
+                guard kind == .inUse else { continue }
+                #expect(items[0].problem?.detail.contains("'a' is held") == true)
+                #expect(items[0].problem?.hint.contains("cancel") == true)
+            }
+            let client = try await server.connect()
+            let rest = try await client.ask("GET", "/v1/modifiers")
+            #expect(try Page<ModifierReport>(decoding: rest.body).items.isEmpty)
         }
     }
 

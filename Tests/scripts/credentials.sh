@@ -30,6 +30,11 @@ keeps() {
     step=$((step + 1))
     "${@:2}" >"$outputs/$step.$1" 2>&1
 }
+# keeps_export: keeps what an export of the waiting writes says and writes, too.
+keeps_export() {
+    keeps export "$bin/larderd" --export-unsent --config "$config"
+    mv "$work/state/unsent.jsonl" "$outputs/$step.unsent"
+}
 cachectl() { "$bin/cachectl" --socket "$socket" "$@"; }
 # login VALUE [options]: by stdin.
 login() {
@@ -104,6 +109,9 @@ done
 keeps metrics api http://larder/v1/stats
 keeps explain cachectl inspect "$origin/w/1"
 keeps check api --request POST http://larder/v1/check
+keeps_export
+expect_equal "an export has all five" "x-1 x-2 x-3 x-4 x-5" \
+    "$(jq --raw-output .id "$outputs/$step.unsent" | xargs)"
 
 # -- another one sends all
 
@@ -264,6 +272,21 @@ fi
 keeps worklogout cachectl origin logout local --account work
 fetch "$origin/r" --data policy=network-only --data account=work
 expect_equal "another account carries none" none "$(carried GET /r)"
+store /k/1 '{"n": 0}'
+control '{"prefix": "/k", "method": "PATCH", "status": 401, "times": 1}'
+merge work-0 /k/1 '{"n": 1}' '{"account": "work"}'
+work_waits() {
+    [[ $(modifier 'work-0?account=work' .state) == auth_wait ]]
+}
+await 60 work_waits
+for output in 'queue show work-0 --account work' status; do
+    # The words of a command.
+    # shellcheck disable=SC2086
+    keeps worklogin cachectl $output
+    expect_match "${output%% *} names the command with the account" \
+        "cachectl origin login local --account work" "$(<"$outputs/$step.worklogin")"
+done
+keeps workcancel cachectl queue cancel work-0 --account work
 seventh="Bearer $(random)"
 keeps worklogin login "$seventh" --account work
 fetch "$origin/r" --data policy=network-only --data account=work
@@ -342,6 +365,8 @@ store /e/9 '{"n": 1}'
 fetch "$origin/e/9"
 cachectl origin offline local
 merge d-3 /e/9 '{"n": 2}'
+keeps_export
+expect_match "an export has what waits for the network" d-3 "$(<"$outputs/$step.unsent")"
 store /e/9 '{"n": 3}'
 cachectl origin online local
 has_state "another device's edit is a conflict" d-3 conflict

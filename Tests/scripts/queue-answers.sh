@@ -156,7 +156,8 @@ control '{"prefix": "/limited/a", "method": "PATCH", "times": 1, "status": 429,
 merge c10-told /limited/a '{"n": 1}'
 has_state "case 10: a 429 with Retry-After" c10-told retry_wait
 merge c10-behind /limited/b '{"n": 1}'
-expect_equal "case 10: has its account leave the origin alone, and says so" "queued rest true" \
+expect_equal "case 10: has its account leave the origin alone, and says so" \
+    "queued retry_after true" \
     "$(modifier c10-behind '"\(.state) \(.waiting_for.reason) \(.waiting_for.until != null)"')"
 request GET /v1/origins
 expect_equal "case 10: for five minutes at most" "limited true" "$(member '

@@ -434,7 +434,7 @@ export type ModifierTarget = {
 
 /** Why a modifier is not sent now. */
 export type ModifierWait = {
-  /** The reason: `hold`, `lane`, `paused`, `dependency`, `backoff`, `credential`, `decision`, `offline`, `captive`, `set_offline`, `rest`, `turn`, `answer` or `confirmation`. */
+  /** The reason: `hold`, `lane`, `paused`, `dependency`, `backoff`, `credential`, `decision`, `offline`, `captive`, `set_offline`, `retry_after`, `turn`, `answer` or `confirmation`. */
   reason: string;
   /** The lane, modifier, origin or account that it waits for. */
   name: string | null;

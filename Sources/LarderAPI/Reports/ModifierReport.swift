@@ -296,7 +296,7 @@ public struct ModifierRequest: Codable, Equatable, Sendable {
 /// Why a modifier is not sent now.
 public struct ModifierWait: Codable, Equatable, Sendable {
     /// The reason: `hold`, `lane`, `paused`, `dependency`, `backoff`, `credential`, `decision`, `offline`,
-    /// `captive`, `set_offline`, `rest`, `turn`, `answer` or `confirmation`.
+    /// `captive`, `set_offline`, `retry_after`, `turn`, `answer` or `confirmation`.
     public var reason: String
     /// The lane, modifier, origin or account that it waits for.
     public var name: String?

@@ -214,12 +214,10 @@ public struct ModifierAction: WireEnum {
     public static let retry = ModifierAction(rawValue: "retry")
     /// Takes one back that cannot have been applied, with those that depend on it.
     public static let cancel = ModifierAction(rawValue: "cancel")
-    /// Forgets one that has failed, or takes it back as `cancel` does.
+    /// Forgets one that has failed.
     public static let drop = ModifierAction(rawValue: "drop")
     /// Gives one up of which bytes may have left: it has failed then, and its targets are read
     /// again.
-    ///
-    /// One that has failed is forgotten.
     public static let discard = ModifierAction(rawValue: "discard")
 
     /// Every value that this version knows.

@@ -117,9 +117,16 @@ struct QueueDrop: AsyncParsableCommand {
         let console = Console()
         try await options.withClient { client in
             if let id = which.id { return try await drop(id, of: client, on: console) }
-            let action: ModifierAction = discard ? .discard : .drop
-            try await which.act(action, "Drop", "dropped", options, of: client, on: console)
+            guard let state = which.state else { return }
+            let step = action(in: state)
+            try await which.act(step, "Drop", "dropped", options, of: client, on: console)
         }
+    }
+
+    /// A write that waits is taken back or given up; the daemon drops only one that failed.
+    private func action(in state: LarderAPI.ModifierState) -> ModifierAction {
+        if state == .failed { return .drop }
+        return discard ? .discard : .cancel
     }
 
     private func drop(
@@ -128,7 +135,8 @@ struct QueueDrop: AsyncParsableCommand {
         on console: Console
     ) async throws {
         let scope = options.scope(ofUser: which.uid)
-        let dependants = try await client.modifier(id, scope: scope).dependants
+        let report = try await client.modifier(id, scope: scope)
+        let dependants = report.dependants
         let others = dependants.count == 1 ? "1 that depends" : "\(dependants.count) that depend"
         if !dependants.isEmpty, !which.yes, console.canAsk {
             for other in dependants { console.note(line: "  \(other)") }
@@ -136,7 +144,7 @@ struct QueueDrop: AsyncParsableCommand {
                 throw CommandFailure(.failed, "nothing was dropped")
             }
         }
-        try await client.act(discard ? .discard : .drop, onModifier: id, scope: scope)
+        try await client.act(action(in: report.state), onModifier: id, scope: scope)
         if options.json || dependants.isEmpty {
             for gone in [id] + dependants { try options.report("dropped", gone) }
         } else {

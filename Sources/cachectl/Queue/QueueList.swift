@@ -249,6 +249,12 @@ struct ModifierFormatter {
         ([report.request.url] + report.targets.map(\.id)).contains { $0.contains("tmp:") }
     }
 
+    private func login(at origin: String?) -> String {
+        let isDefault = report.account == AccountName.default.text
+        let option = isDefault ? "" : " --account \(report.account)"
+        return "cachectl origin login \(origin ?? "NAME")\(option)"
+    }
+
     private func thing(_ wait: ModifierWait) -> String {
         let name = wait.name ?? "its lane"
         return switch wait.reason {
@@ -257,8 +263,7 @@ struct ModifierFormatter {
         case "paused": "\(name), which is paused"
         case "dependency": "what it depends on"
         case "backoff": "its next attempt"
-        case "credential":
-            "a credential that its server takes: cachectl origin login \(wait.name ?? "NAME")"
+        case "credential": "a credential that its server takes: \(login(at: wait.name))"
         case "decision" where report.conflict != nil:
             "a decision, as another device changed the same: retry to keep it, cancel to take theirs"
         case "decision" where report.state == .conflict && namesTemporaryID:
@@ -272,7 +277,7 @@ struct ModifierFormatter {
         case "offline": "its server, which does not answer"
         case "captive": "its server, which a captive portal blocks"
         case "set_offline": "its server, which is set offline"
-        case "rest": "its server, which has told its account to wait"
+        case "retry_after": "its server, which has told its account to wait"
         case "turn": "others on their way to its server"
         case "answer": "its answer"
         case "confirmation": "the server to show it"

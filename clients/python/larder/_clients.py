@@ -111,7 +111,7 @@ class WriteState:
     refresh = operation(_refresh)
     cancel = action("cancel", "Takes it back; raises TooLate if the origin may have applied it.")
     retry = action("retry", "Sends it again.")
-    drop = action("drop", "Forgets it after it has failed, or takes it back.")
+    drop = action("drop", "Forgets it after it has failed.")
     discard = action("discard", "Gives it up, although the origin may have applied it.")
 
     @operation
