@@ -19,8 +19,7 @@ struct DatabaseFile {
     /// With the version that the file had if it had an earlier one.
     func openWriter() throws(StoreError) -> (connection: SQLiteConnection, migratedFrom: Int?) {
         try create()
-        // A process that was killed may have left a copy that still has credentials.
-        for copy in [copyPath, snapshotPath] { unlink(copy + ".new") }
+        removeUnfinishedCopies()
         let connection = try connect(.readWrite)
         // A file that proves damaged stays as it is, with its WAL.
         connection.keepWALOnClose(true)
@@ -28,7 +27,7 @@ struct DatabaseFile {
         switch try schema.version(of: connection) {
         case .empty: try connection.execute(Schema.opening)
         case .known(let found): version = found
-        case .newer(let found): throw .newer(path: path, found: found, known: schema.steps.count)
+        case .newer(let found): throw newer(found)
         }
         // Debian builds SQLite with secure_delete on: each eviction would write zeroes.
         try connection.execute(
@@ -46,7 +45,7 @@ struct DatabaseFile {
             throw .cannotOpen(path: path, reason: "its file system allows no WAL")
         }
         let isEarlier = (1..<schema.steps.count).contains(version)
-        if isEarlier, keepsCopy { try copyBeforeMigration(connection) }
+        if isEarlier, keepsCopy { try copyBeforeMigration(connection, from: version) }
         try schema.migrate(connection, from: version)
         connection.keepWALOnClose(false)
         return (connection, isEarlier ? version : nil)
@@ -164,19 +163,56 @@ struct DatabaseFile {
         }
     }
 
-    var copyPath: String { path + ".before-migration" }
-
     var snapshotPath: String { path + ".snapshot" }
 
-    /// Writes the file with its WAL to ``copyPath``, and syncs it there; without a copy nothing is
-    /// migrated.
-    func copyBeforeMigration(_ connection: SQLiteConnection) throws(StoreError) {
+    private var copyPrefix: String { name + ".before-" }
+
+    /// The copy that a migration from a version of the schema makes.
+    func copyPath(before version: Int) -> String { "\(path).before-\(version)" }
+
+    /// Versions of the copies that migrations have left, the highest first.
+    private var copiedVersions: [Int] {
+        folder.names.compactMap { name in
+            name.hasPrefix(copyPrefix) ? Int(name.dropFirst(copyPrefix.count)) : nil
+        }
+        .sorted(by: >)
+    }
+
+    /// The error for a file of a later version, with the newest copy that this version can read.
+    func newer(_ found: Int) -> StoreError {
+        let known = schema.steps.count
+        let copy = copiedVersions.first { $0 <= known }.map { copyPath(before: $0) }
+        return .newer(path: path, found: found, known: known, copy: copy)
+    }
+
+    /// Writes the file with its WAL to ``copyPath(before:)``, and syncs it there; without a copy
+    /// nothing is migrated.
+    ///
+    /// Of the earlier copies the newest stays.
+    func copyBeforeMigration(
+        _ connection: SQLiteConnection,
+        from version: Int
+    ) throws(StoreError) {
+        let place = copyPath(before: version)
         do throws(StoreError) {
-            try copy(connection, to: copyPath)
+            try copy(connection, to: place)
         } catch {
             if case .corrupt = error { throw error }
             let reason = "\(path) is not migrated without a copy of it: \(error.message)"
-            throw .cannotOpen(path: copyPath, reason: reason)
+            throw .cannotOpen(path: place, reason: reason)
+        }
+        for old in copiedVersions.filter({ $0 != version }).dropFirst() {
+            unlink(copyPath(before: old))
+        }
+        // The name that an earlier larderd gave its copy.
+        unlink(path + ".before-migration")
+    }
+
+    /// Removes copies that a killed process has begun, because they may still have credentials.
+    private func removeUnfinishedCopies() {
+        unlink(snapshotPath + ".new")
+        for name in folder.names where name.hasPrefix(copyPrefix) && name.hasSuffix(".new") {
+            unlink("\(folder)/\(name)")
         }
     }
 

@@ -242,10 +242,9 @@ struct StateOpening {
         deadTargets = try reader.deadTargets()
         aliases = try reader.aliases()
         takesAlong = try connection.integer("SELECT takes_along FROM revision_block") == 1
-        let versions = opened.migratedFrom.map { "\($0) to \(Schema.state.steps.count)" }
-        let copy = file.copyPath
-        notices = [versions].compactMap { $0 }.map {
-            "\(file.path) was brought from version \($0); \(copy) holds it as it was"
+        notices = [opened.migratedFrom].compactMap { $0 }.map { old in
+            "\(file.path) was brought from version \(old) to \(Schema.state.steps.count); "
+                + "\(file.copyPath(before: old)) holds it as it was"
         }
     }
 

@@ -9,7 +9,9 @@ package enum StoreError: Error, Equatable {
     case cannotOpen(path: String, reason: String)
     case inUse(path: String)
     /// `state.db` was written by a later version of Larder; it is left untouched.
-    case newer(path: String, found: Int, known: Int)
+    ///
+    /// `copy` is the newest copy of it that this version can read, if there is one.
+    case newer(path: String, found: Int, known: Int, copy: String?)
     /// The path is a folder or a symbolic link, or the file may not be written.
     case unusable(path: String, reason: String)
     /// SQLite refused a step on a file: its extended result code and words.
@@ -50,9 +52,10 @@ package enum StoreError: Error, Equatable {
         switch self {
         case .cannotOpen(let path, let reason): "cannot open \(path): \(reason)"
         case .inUse(let path): "\(path) is in use by another larderd"
-        case .newer(let path, let found, let known):
-            "\(path) has schema version \(found), this larderd knows up to \(known): install the later "
-                + "larderd again, or restore \(path).before-migration"
+        case .newer(let path, let found, let known, let copy):
+            "\(path) has schema version \(found), this larderd knows up to \(known): install a larderd "
+                + "that knows version \(found)"
+                + (copy.map { ", or restore \($0)" } ?? "; there is no copy of an earlier version")
         case .unusable(let path, let reason): "\(path) cannot be used: \(reason)"
         case .sqlite(let file, let step, let code, _):
             "\(Self.words(step)) failed on \(file): \(Self.meaning(of: code)) (\(code))"

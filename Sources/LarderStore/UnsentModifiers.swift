@@ -22,7 +22,7 @@ package enum UnsentModifiers {
         case .known(let found):
             let reason = "it has version \(found) and was not migrated to version \(known)"
             throw .cannotOpen(path: path, reason: reason)
-        case .newer(let found): throw .newer(path: path, found: found, known: known)
+        case .newer(let found): throw file.newer(found)
         }
         // All reads see one commit, also while a daemon runs.
         try connection.execute("BEGIN")

@@ -28,11 +28,17 @@ struct ErrorMessageTests {
         }
     }
 
-    @Test("A state.db of a later version is refused with both versions and the copy to restore")
+    @Test("A state.db of a later version is refused with the version and the copy it needs (S5)")
     func later() {
-        let message = StoreError.newer(path: "/state.db", found: 9, known: 8).message
-        #expect(message.contains("version 9, this larderd knows up to 8"))
-        #expect(message.contains("restore /state.db.before-migration"))
+        func message(_ copy: String?) -> String {
+            StoreError.newer(path: "/state.db", found: 9, known: 8, copy: copy).message
+        }
+        for copy in [nil, "/state.db.before-7"] {
+            #expect(message(copy).contains("version 9, this larderd knows up to 8"))
+            #expect(message(copy).contains("install a larderd that knows version 9"))
+        }
+        #expect(message("/state.db.before-7").hasSuffix(", or restore /state.db.before-7"))
+        #expect(message(nil).hasSuffix("there is no copy of an earlier version"))
     }
 
     @Test("A message names the action, the file and SQLite's words, and the log has the SQL")

@@ -126,21 +126,26 @@ struct FileTests {
         }
     }
 
-    @Test("A state.db of a later version is an error and stays as it is")
+    @Test("A state.db of a later version is an error that names a copy, and stays as it is (S5)")
     func newerState() async throws {
         try await temporary.close()
         try temporary.changeState("PRAGMA user_version=99")
-        let before = try Data(contentsOf: URL(filePath: temporary.statePath))
-        #expect(
-            throws: StoreError.newer(
-                path: temporary.statePath,
-                found: 99,
-                known: Schema.stateSteps.count
-            )
-        ) {
-            try temporary.open()
+        let path = temporary.statePath
+        let before = try Data(contentsOf: URL(filePath: path))
+        let known = Schema.stateSteps.count
+        func expectRefusal(naming copy: String?) {
+            #expect(throws: StoreError.newer(path: path, found: 99, known: known, copy: copy)) {
+                try temporary.open()
+            }
         }
-        #expect(try Data(contentsOf: URL(filePath: temporary.statePath)) == before)
+        expectRefusal(naming: nil)
+        // Of the copies it takes the newest that it can read.
+        for version in [3, known, known + 1] {
+            let copy = "\(path).before-\(version)"
+            #expect(FileManager.default.createFile(atPath: copy, contents: nil))
+        }
+        expectRefusal(naming: "\(path).before-\(known)")
+        #expect(try Data(contentsOf: URL(filePath: path)) == before)
     }
 
     @Test(

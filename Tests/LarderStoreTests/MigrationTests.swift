@@ -37,7 +37,7 @@ struct MigrationTests {
     @Test("A file of version 1 is copied, brought to the present version, and revisions go on")
     func migrates() async throws {
         let temporary = try await firstVersion(500_000)
-        let copy = temporary.statePath + ".before-migration"
+        let copy = temporary.statePath + ".before-1"
         try temporary.open()
         #expect(temporary.store.files.findings == [])
         #expect(temporary.store.notices.count == 1)
@@ -56,28 +56,29 @@ struct MigrationTests {
         #expect(temporary.store.notices == [])
     }
 
-    @Test("A new copy takes the place of the earlier one")
-    func oneCopy() async throws {
+    @Test("A new copy replaces that of the same version, and of the others the newest stays (S5)")
+    func newestCopies() async throws {
         let temporary = try await firstVersion(7)
+        let path = temporary.statePath
         try temporary.open()
         try await temporary.close()
-        try makeFirstVersion(at: temporary.statePath, nextRevision: 900_000)
+        for name in ["3", "5", "migration", "4.new"] {
+            #expect(FileManager.default.createFile(atPath: "\(path).before-\(name)", contents: nil))
+        }
+        try makeFirstVersion(at: path, nextRevision: 900_000)
         try temporary.open()
-        let names = try FileManager.default.contentsOfDirectory(
-            atPath: temporary.directory.path("state")
-        )
-        #expect(names.filter { $0.contains("migration") } == ["state.db.before-migration"])
-        let kept = try SQLiteConnection(
-            path: temporary.statePath + ".before-migration",
-            mode: .readOnly
-        )
+        let folder = temporary.directory.path("state")
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+        let copies = names.filter { $0.contains("before") }.sorted()
+        #expect(copies == ["state.db.before-1", "state.db.before-5"])
+        let kept = try SQLiteConnection(path: path + ".before-1", mode: .readOnly)
         #expect(try kept.integer("SELECT next_rev FROM revision_block") == 900_000)
     }
 
     @Test("Without a copy it is not migrated: the start fails and says why")
     func noCopy() async throws {
         let temporary = try await firstVersion(7)
-        let copy = temporary.statePath + ".before-migration"
+        let copy = temporary.statePath + ".before-1"
         // A folder that is not empty cannot be replaced by a file.
         try FileManager.default.createDirectory(
             atPath: copy + "/full",

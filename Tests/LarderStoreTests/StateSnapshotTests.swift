@@ -69,8 +69,8 @@ struct StateSnapshotTests {
         snapshots.takeIfDue(now: now)
         snapshots.wait()
         let file = temporary.store.stateFile.file
-        try file.copyBeforeMigration(try file.connect(.readOnly))
-        for path in [file.snapshotPath, file.copyPath] {
+        try file.copyBeforeMigration(try file.connect(.readOnly), from: 7)
+        for path in [file.snapshotPath, file.copyPath(before: 7)] {
             #expect(try modifiers(in: path) == 0)
             let copy = try Data(contentsOf: URL(fileURLWithPath: path))
             #expect(copy.range(of: Data("s3cret".utf8)) == nil, "\(path)")
@@ -81,7 +81,7 @@ struct StateSnapshotTests {
     @Test("The next start removes a copy that a killed process has left (case 23)")
     func unfinished() async throws {
         let file = temporary.store.stateFile.file
-        let unfinished = [file.snapshotPath, file.copyPath].map { $0 + ".new" }
+        let unfinished = [file.snapshotPath, file.copyPath(before: 7)].map { $0 + ".new" }
         for path in unfinished {
             #expect(FileManager.default.createFile(atPath: path, contents: Data("s3cret".utf8)))
         }

@@ -141,7 +141,7 @@ kill_at() {
     end_daemon KILL
     expect_equal "$name: the file is brought to the present version, and copied before" \
         "ok $last, ok $version" \
-        "$(version_of "$state/state.db"), $(version_of "$state/state.db.before-migration")"
+        "$(version_of "$state/state.db"), $(version_of "$state/state.db.before-$version")"
 }
 
 # begin VERSION: makes a file of it, and looks at what an undisturbed start makes of that.
