@@ -6,8 +6,9 @@ import LarderWire
 
 /// The sizes of the entries of a set, before any of them is fetched.
 struct PrefetchSizes: Sendable {
-    /// Length of the bodies, as far as it is known.
+    /// Length of the bodies, as far as it is known or estimated.
     var bytes: Int64 = 0
+    /// Number of entries whose length no origin told.
     var unknown = 0
     /// Number of entries that are pinned with their bytes, and need nothing more.
     var held = 0
@@ -18,6 +19,9 @@ struct PrefetchSizes: Sendable {
 }
 
 /// Looks up sizes: in the cache, else by HEAD (RFC 9110 9.3.2), whose answer is not kept.
+///
+/// An entry that no request was sent for counts with the mean of the known sizes. So a set that is
+/// far too large is refused although its origin is slow.
 struct PrefetchSizing {
     let context: EngineContext
     let scope: ScopeKey
@@ -41,14 +45,17 @@ struct PrefetchSizing {
                 }
             }
         }
+        var unasked: [EntryID] = []
         for (id, size) in await askedSizes(of: unknown) {
-            if let size {
-                sizes.add(size, of: id)
-            } else {
-                sizes.unknown += 1
-                sizes.add(0, of: id)
+            switch size {
+            case .told(let size): sizes.add(size, of: id)
+            case .untold: sizes.addUnknown(0, of: id)
+            case .unasked: unasked.append(id)
             }
         }
+        let known = Int64(ids.count - sizes.unknown - unasked.count)
+        let mean = known > 0 ? sizes.bytes / known : 0
+        for id in unasked { sizes.addUnknown(mean, of: id) }
         return sizes
     }
 
@@ -69,12 +76,12 @@ struct PrefetchSizing {
     }
 
     /// Asks four at a time; an origin that cannot be reached is not asked again.
-    private func askedSizes(of ids: [EntryID]) async -> [(id: EntryID, size: Int64?)] {
+    private func askedSizes(of ids: [EntryID]) async -> [(id: EntryID, size: AskedSize)] {
         let end = context.clock.monotonic() + Limits.prefetchSizingTime
         var rest = ids[...]
         var unreachable: Set<OriginName> = []
-        var sizes: [(id: EntryID, size: Int64?)] = []
-        return await withTaskGroup(of: (id: EntryID, name: OriginName, size: Int64??).self) {
+        var sizes: [(id: EntryID, size: AskedSize)] = []
+        return await withTaskGroup(of: (id: EntryID, name: OriginName, size: AskedSize).self) {
             group in
             var running = 0
             while true {
@@ -84,7 +91,7 @@ struct PrefetchSizing {
                         let attempt = PinAttempt(context, scope, id),
                         !unreachable.contains(attempt.name), !isPaused(attempt.name)
                     else {
-                        sizes.append((id, nil))
+                        sizes.append((id, .unasked))
                         continue
                     }
                     running += 1
@@ -94,8 +101,8 @@ struct PrefetchSizing {
                 }
                 guard let asked = await group.next() else { return sizes }
                 running -= 1
-                if asked.size == nil { unreachable.insert(asked.name) }
-                sizes.append((asked.id, asked.size ?? nil))
+                if asked.size == .unasked { unreachable.insert(asked.name) }
+                sizes.append((asked.id, asked.size))
             }
         }
     }
@@ -104,9 +111,9 @@ struct PrefetchSizing {
         context.originStates.refreshPause(of: name, for: scope.scope) != nil
     }
 
-    /// The length that an origin tells; the outer nil: the origin could not be reached.
-    private func size(of id: EntryID, _ origin: OriginSettings) async -> Int64?? {
-        guard let url = try? WebURL(id.text) else { return .some(nil) }
+    /// The length that an origin tells.
+    private func size(of id: EntryID, _ origin: OriginSettings) async -> AskedSize {
+        guard let url = try? WebURL(id.text) else { return .untold }
         let request = UpstreamRequest(
             origin: origin,
             method: "HEAD",
@@ -119,17 +126,31 @@ struct PrefetchSizing {
             let coding = reply.headers["Content-Encoding"] ?? "identity"
             guard reply.status == 200, coding == "identity",
                 let length = reply.headers["Content-Length"].flatMap({ Int64($0) }), length >= 0
-            else { return .some(nil) }
-            return length
+            else { return .untold }
+            return .told(min(length, Limits.prefetchSizeBytesMax))
         } catch {
-            return error.isConnectFailure ? .none : .some(nil)
+            return error.isConnectFailure ? .unasked : .untold
         }
     }
+}
+
+/// The length of a body, as an origin tells it.
+private enum AskedSize: Sendable, Equatable {
+    case told(Int64)
+    /// The answer has no length.
+    case untold
+    /// No request was sent: the time was over, or the origin cannot be reached or is paused.
+    case unasked
 }
 
 extension PrefetchSizes {
     fileprivate mutating func add(_ size: Int64, of id: EntryID) {
         bytes += size
         needed += size + Int64(Limits.rowOverheadBytes + id.text.utf8.count)
+    }
+
+    fileprivate mutating func addUnknown(_ estimate: Int64, of id: EntryID) {
+        unknown += 1
+        add(estimate, of: id)
     }
 }

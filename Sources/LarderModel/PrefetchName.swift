@@ -29,8 +29,10 @@ extension Limits {
     /// HEAD requests for the sizes of one set that are under way at the same time.
     package static let prefetchHeadsMax = 4
     package static let prefetchHeadTime = Duration.seconds(5)
-    /// Time for the sizes of one set together; the rest of them count as unknown.
+    /// Time for the sizes of one set together; the rest of them are estimated.
     package static let prefetchSizingTime = Duration.seconds(60)
+    /// Length of a body that is taken from a HEAD, so that the sum of a set never overflows.
+    package static let prefetchSizeBytesMax: Int64 = 1 << 40
     /// The least time between two looks at the state of the sets, each of which reads their items.
     package static let prefetchLookTime = Duration.milliseconds(500)
     /// The longest time between two looks: entries of a set may have been evicted by their ids.

@@ -74,6 +74,40 @@ struct PrefetchTests {
         }
     }
 
+    @Test("An entry that was not asked for in time counts with the mean of the known sizes (S42)")
+    func unasked() async throws {
+        let setup = try EngineSetup.with { $0.store.pinsMaxBytes = ByteSize(bytes: 100_000) }
+        try await EngineFixture.run(setup) { fixture in
+            let clock = fixture.clock
+            // The first answer comes when the time for all sizes is over.
+            fixture.upstream.answerOthers { _ in
+                clock.advance(by: Limits.prefetchSizingTime)
+                return .reply(headers: ["Content-Length": "20000"])
+            }
+            let paths = (0..<8).map { "/\($0)" }
+            let command = try fixture.command(paths)
+            let problem = await #expect(throws: Problem.self) {
+                _ = try await fixture.engine.prefetches
+                    .put(PrefetchName("set"), command, fixture.scope)
+            }
+            #expect(problem?.kind == .pinsFull)
+            #expect((problem?.neededBytes ?? 0) > 160_000)
+            #expect(fixture.upstream.asked.all.count <= Limits.prefetchHeadsMax)
+            #expect(fixture.upstream.asked.all.allSatisfy { $0.method == "HEAD" })
+        }
+    }
+
+    @Test("A set with a length that no body can have is refused (S42)")
+    func absurdLength() async throws {
+        fixture.upstream.answerOthers { _ in
+            .reply(headers: ["Content-Length": "9223372036854775807"])
+        }
+        let problem = await #expect(throws: Problem.self) {
+            _ = try await fixture.prefetch("/a", "/b")
+        }
+        #expect(problem?.kind == .pinsFull)
+    }
+
     @Test("A plan tells the sizes, and makes nothing (S42)")
     func plan() async throws {
         fixture.upstream.answerOthers { request in
