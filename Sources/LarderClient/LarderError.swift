@@ -81,9 +81,24 @@ public struct SocketFailure: Hashable, Sendable {
     }
 }
 
+/// The two ways to begin, for a user whose programs reach no daemon.
+package enum WayToBegin {
+    package static let system =
+        "Use the system's daemon: sudo adduser NAME larder-clients    (log in again)"
+    package static let own =
+        "Or start your own: systemctl --user enable --now larder.socket    (works immediately)"
+}
+
 extension LarderError: CustomStringConvertible {
-    /// Description for people, in one sentence.
+    /// Description for people: a sentence, and for ``unreachable(_:)`` the two ways to begin, each on
+    /// a line.
     public var description: String {
+        guard case .unreachable = self else { return summary }
+        return "\(summary)\n\(WayToBegin.system)\n\(WayToBegin.own)"
+    }
+
+    /// The description in one sentence.
+    package var summary: String {
         switch self {
         case .unreachable(let failures):
             "no larderd answers at "

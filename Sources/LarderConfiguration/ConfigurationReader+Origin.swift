@@ -345,7 +345,11 @@ extension ConfigurationReader {
                         reader.report(setting.place, "\(item.path): \(error.message)")
                     }
                 },
-                "equals": Self.member(\.equals, Setting.string),
+                "equals": { reader, rule, item in
+                    // A missing value is reported.
+                    let isNull = reader.isNull(item) && item.value.text?.isEmpty == false
+                    rule.equals = isNull ? "null" : reader.value(item, Setting.string)
+                },
             ]
         )
         if !isGiven {

@@ -92,9 +92,10 @@ extension RequestContent {
         throw Problem(
             .notARead,
             "a POST to \(path) is no read by the settings of the origin '\(origin.name)'",
-            hint: "If it changes nothing there: cachectl origin add \(origin.name) "
-                + "\(origin.baseURL) --post-read '\(path)' (for GraphQL --graphql), or "
-                + "fetch.post_reads in the configuration."
+            hint: "If it changes nothing there, name the path in fetch.post_reads of the origin's "
+                + "file, then: cachectl reload. An origin without a file is added again, with its "
+                + "other options: cachectl origin add --replace \(origin.name) \(origin.baseURL) "
+                + "--post-read '\(path)' (for GraphQL --graphql '\(path)')."
         )
     }
 
@@ -107,7 +108,7 @@ extension RequestContent {
         throw Problem(
             .notARead,
             reason,
-            hint: "Send it as a modifier: POST /v1/modifiers, or cachectl modify."
+            hint: "Send it as a modifier: POST /v1/modifiers."
         )
     }
 }

@@ -19,7 +19,8 @@ extension RefusalRule {
         case .string(let text): return text == equals
         case .number(let number): return number.text == equals
         case .bool(let bool): return String(bool) == equals
-        case .null, .array, .object: return false
+        case .null: return equals == "null"
+        case .array, .object: return false
         }
     }
 }

@@ -116,8 +116,8 @@ package struct EmptyForm: Hashable, Sendable {
 package struct RefusalRule: Hashable, Sendable {
     /// RFC 6901, such as `/errors`.
     package var pointer: String
-    /// The text of the string, number or boolean that is there; nil for any value but null, false, 0
-    /// and an empty string, list or object.
+    /// The text of the string, number, boolean or null that is there; nil for any value but null,
+    /// false, 0 and an empty string, list or object.
     package var equals: String?
 
     package init(pointer: String, equals: String? = nil) {

@@ -9,23 +9,32 @@ import LarderModel
 /// ``Limits/completionTime``, there are none.
 enum DaemonWords {
     /// Names of origins.
-    static let origins = words { client, _ in try await client.origins().map(\.name) }
+    static let origins = words { client, _, _ in try await client.origins().map(\.name) }
 
     /// Names of sets that are fetched in advance.
-    static let sets = words { client, _ in try await client.prefetches().map(\.name) }
+    static let sets = words { client, _, _ in try await client.prefetches().map(\.name) }
 
-    /// Ids of writes that wait or have failed.
-    static let writes = words { client, _ in
-        try await client.modifiers(limit: Limits.completionWordsMax).items.map(\.id)
+    /// Ids of the writes that the subcommand works on.
+    static let writes = words { client, _, typed in
+        try await client.modifiers(selection(typed), limit: Limits.completionWordsMax).items
+            .map(\.id)
+    }
+
+    private static func selection(_ typed: [String]) -> ModifierSelection {
+        switch typed.drop(while: { $0 != "queue" }).dropFirst().first {
+        case "retry", "drop": .state(.failed)
+        case "cancel": .unsettled
+        default: .open
+        }
     }
 
     /// Ids of entries that begin with what was typed.
-    static let ids = words { client, prefix in
+    static let ids = words { client, prefix, _ in
         try await client.entries(prefix: prefix, limit: Limits.completionWordsMax).items.map(\.id)
     }
 
     /// Lanes that are paused or have writes; `name:` and `id:` may be left out.
-    static let lanes = words { client, prefix in
+    static let lanes = words { client, prefix, _ in
         async let paused = client.pausedLanes()
         async let writes = client.modifiers(limit: Limits.completionWordsMax)
         let lanes = try await paused.map(\.lane) + writes.items.flatMap(\.lanes)
@@ -35,7 +44,7 @@ enum DaemonWords {
     }
 
     /// Numbers of users who have writes or entries; the daemon tells them to administrators.
-    static let users = words { client, _ in
+    static let users = words { client, _, _ in
         async let writes = client.modifiers(limit: Limits.completionWordsMax, scope: .all)
         async let usage = client.usage(scope: .all)
         let users = try await writes.items.map(\.user) + usage.byUser.compactMap(\.user)
@@ -47,8 +56,9 @@ enum DaemonWords {
         .list(Value.known.map(\.rawValue))
     }
 
+    /// `ask` gets the client, the word that was begun, and all words of the command line.
     private static func words(
-        _ ask: @escaping @Sendable (LarderClient, String) async throws -> [String]
+        _ ask: @escaping @Sendable (LarderClient, String, [String]) async throws -> [String]
     ) -> CompletionKind {
         .custom { (typed: [String], _: Int, prefix: String) async -> [String] in
             let timer = Task {
@@ -57,7 +67,7 @@ enum DaemonWords {
                 _exit(0)
             }
             let client = LarderClient(socket: location(typed))
-            let found = try? await ask(client, prefix)
+            let found = try? await ask(client, prefix, typed)
             timer.cancel()
             await client.shutdown()
             var offered: Set<String> = []

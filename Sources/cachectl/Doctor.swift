@@ -133,7 +133,7 @@ extension Doctor {
         do throws(LarderError) {
             findings += diskFindings(try await client.usage())
         } catch {
-            findings.append(Finding("disk", .skipped, error.description))
+            findings.append(Finding("disk", .skipped, error.summary))
         }
         guard status.you?.administrator == true else {
             return findings + [
@@ -149,7 +149,7 @@ extension Doctor {
             // The findings of status are in the list already.
             findings += try await client.check().filter { $0.subject != "status" }
         } catch {
-            findings.append(Finding("files", .skipped, error.description))
+            findings.append(Finding("files", .skipped, error.summary))
         }
         return findings
     }

@@ -224,7 +224,7 @@ extension Get {
             case .failed(let problem): console.note(problem.detail)
             case .origin(let origin):
                 console.note("\(origin.origin) is \(origin.state.rawValue)")
-            case .disconnected(let error): console.note(error.description)
+            case .disconnected(let error): console.note(error.summary)
             }
         }
     }

@@ -67,14 +67,6 @@ struct SocketRights {
 /// `struct group`, whose name a property here has too.
 private typealias GroupRecord = group
 
-/// The two ways to begin, for a user whose programs reach no daemon.
-enum WayToBegin {
-    static let system =
-        "Use the system's daemon: sudo adduser NAME larder-clients    (log in again)"
-    static let own =
-        "Or start your own: systemctl --user enable --now larder.socket    (works immediately)"
-}
-
 /// Commands that show why a daemon does not answer, and that start it: of the service that its
 /// socket belongs to.
 ///
@@ -91,10 +83,10 @@ func serviceAdvice(sockets: [String]) -> String {
             + "See why none answers: systemctl status larder    systemctl --user status larder"
     case (true, false):
         "See why: systemctl --user status larder    journalctl --user -u larder    Start "
-            + "it: systemctl --user start larder    or: larderd &"
+            + "it: systemctl --user enable --now larder.socket    or: larderd &"
     case (false, true):
         "See why: systemctl status larder    journalctl -u larder    Start it: sudo "
-            + "systemctl start larder"
+            + "systemctl start larder" + (user.isEmpty ? "" : "\n\(WayToBegin.own)")
     case (false, false):
         "Start it with: larderd &    or the system's: sudo systemctl start larder"
     }

@@ -77,7 +77,7 @@ struct Watch: AsyncParsableCommand {
                     left -= fields == nil ? 0 : 1
                     guard left > 0 else { return }
                 case .lost: console.note("what has changed meanwhile is not known any more")
-                case .disconnected(let error): console.note(error.description)
+                case .disconnected(let error): console.note(error.summary)
                 }
             }
         }

@@ -42,6 +42,26 @@ struct DefinitionTests {
     }
 
     @Test(
+        "A rule of refused_if takes a string, number, boolean or null, and has its text (S37)",
+        arguments: [
+            ("false", "false"), ("true", "true"), ("0", "0"), ("1.50", "1.50"), ("null", "null"),
+            (#""false""#, "false"), (#""failed""#, "failed"),
+        ]
+    )
+    func refusedValue(json: String, text: String) throws {
+        let fetch = try APIDecoder(.strict).decode(
+            OriginFetch.self,
+            from: Array(#"{"refused_if":[{"pointer":"/ok","equals":\#(json)}]}"#.utf8)
+        )
+        let rule = OriginRefusalRule(pointer: "/ok", equals: text)
+        #expect(fetch.refusedIf == [rule])
+        #expect(
+            String(decoding: APIEncoder().encode(rule), as: UTF8.self)
+                == #"{"pointer":"/ok","equals":"\#(text)"}"#
+        )
+    }
+
+    @Test(
         "A mistake in an origin's definition is named with its place",
         arguments: [
             (
@@ -54,6 +74,10 @@ struct DefinitionTests {
                 "fetch.policy: 'cache-frist' is unknown, did you mean 'cache-first'?"
             ),
             (#""headers":{"K":1}"#, "'headers.K' is a number, a string is needed"),
+            (
+                #""fetch":{"refused_if":[{"pointer":"/ok","equals":[1]}]}"#,
+                "fetch.refused_if[0]: equals is a string, number, boolean or null"
+            ),
             (
                 #""normalize":{"types":[{"type":"A","lists":{"/a":"apend"}}]}"#,
                 "normalize.types[0].lists./a: 'apend' is neither replace nor append"

@@ -94,6 +94,18 @@ struct ErrorTests {
         }
     }
 
+    @Test("Where no daemon answers, the error names both ways to begin (S4)")
+    func waysToBegin() {
+        let failure = SocketFailure(path: "/run/larder/api.sock", reason: "there is no socket")
+        #expect(
+            LarderError.unreachable([failure]).description == """
+                no larderd answers at /run/larder/api.sock (there is no socket)
+                Use the system's daemon: sudo adduser NAME larder-clients    (log in again)
+                Or start your own: systemctl --user enable --now larder.socket    (works immediately)
+                """
+        )
+    }
+
     @Test("A miss can be caught by its name")
     func byName() async throws {
         try await withDaemon { daemon, client in

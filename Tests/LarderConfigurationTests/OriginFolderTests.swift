@@ -179,7 +179,9 @@ struct KeptOriginTests {
             "headers": {"X-Quote": "a \"b\" \\ c: #d é", "null": "~", "X-Number": "017"},
             "fetch": {"policy": "network-first", "network_wait": "1s", "timeout": "2m",
             "connect_timeout": "3s", "ttl": "4d", "store_no_store": true, "min_refresh": "7s",
-            "compression": false, "post_reads": ["/g"], "vary": ["x-t"], "refused_if": [{"pointer": "/e"}]},
+            "compression": false, "post_reads": ["/g"], "vary": ["x-t"],
+            "refused_if": [{"pointer": "/e"}, {"pointer": "/ok", "equals": false},
+            {"pointer": "/code", "equals": 3}, {"pointer": "/data", "equals": null}]},
             "modifiers": {"respond_async": true, "idempotency": {"header": "1|#", "honoured": true},
             "answer": "representation", "after_unknown": "resend", "accepted_limit": "5d",
             "stalled_after": 6}}
@@ -205,6 +207,7 @@ struct KeptOriginTests {
     @Test("A definition reads back as the origin, and covers its secrets if asked to")
     func told() throws {
         let origin = try odd()
+        #expect(origin.fetch.refusedIf.map(\.equals) == [nil, "false", "3", "null"])
         #expect(try folder.read(origin.name, OriginDefinition(origin)) == origin)
         let told = OriginDefinition(origin, coversSecrets: true)
         let text = String(decoding: told.encoded(), as: UTF8.self)

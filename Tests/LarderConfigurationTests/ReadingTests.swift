@@ -65,7 +65,9 @@ struct ReadingTests {
                 modifiers: {respond_async: true, idempotency: {header: X-Key, honoured: true},
                             answer: representation, after_unknown: hold, accepted_limit: 1h,
                             stalled_after: 3, keep_headers: [X-Total], if_match: strict,
-                            on_conflict: manual, coalesce: net}
+                            on_conflict: manual, coalesce: net,
+                            refused_if: [{pointer: /ok, equals: false}, {pointer: /n, equals: 3},
+                                         {pointer: /data, equals: null}]}
               a: {base_url: https://a.example, fetch: {ttl: ~}}
             """
         )
@@ -98,6 +100,10 @@ struct ReadingTests {
         second.modifiers.acceptedLimit = .seconds(3_600)
         second.modifiers.stalledAfter = 3
         second.modifiers.keptHeaders = ["X-Total"]
+        second.modifiers.refusedIf = [
+            RefusalRule(pointer: "/ok", equals: "false"), RefusalRule(pointer: "/n", equals: "3"),
+            RefusalRule(pointer: "/data", equals: "null"),
+        ]
         let first = OriginSettings(
             name: try OriginName("a"),
             baseURL: try WebURL("https://a.example")

@@ -54,12 +54,18 @@ struct ModifierTests {
         .engine {
             $0.origin.modifiers.refusedIf = [
                 RefusalRule(pointer: "/errors"), RefusalRule(pointer: "/status", equals: "failed"),
+                RefusalRule(pointer: "/ok", equals: "false"),
+                RefusalRule(pointer: "/n", equals: "3"),
+                RefusalRule(pointer: "/result", equals: "null"),
             ]
         },
         arguments: [
             (#"{"errors":[{"message":"no"}]}"#, LarderAPI.ModifierState.failed),
             (#"{"errors":[]}"#, .confirmed),
             (#"{"data":1}"#, .confirmed), (#"{"status":"failed"}"#, .failed),
+            (#"{"ok":false}"#, .failed), (#"{"ok":"false"}"#, .failed),
+            (#"{"ok":true}"#, .confirmed),
+            (#"{"n":3}"#, .failed), (#"{"n":30}"#, .confirmed), (#"{"result":null}"#, .failed),
             ("no JSON", .confirmed),
         ]
     )

@@ -86,11 +86,13 @@ struct PostReadTests {
             let other = try fixture.url("/orders")
             let refusal = try await fixture.post(other, "a").refusal
             #expect(refusal?.kind == .notARead)
-            #expect(refusal?.hint.contains("cachectl origin add example") == true)
+            let added = "--replace example https://api.example.com/ --post-read '/orders'"
+            #expect(refusal?.hint.contains("cachectl origin add \(added)") == true)
             let mutation = try await fixture.fetch(url) {
                 $0.content = fixture.content(json: #"{"query":"mutation { like }"}"#)
             }
             #expect(mutation.refusal?.kind == .notARead)
+            #expect(mutation.refusal?.hint == "Send it as a modifier: POST /v1/modifiers.")
             #expect(fixture.upstream.asked.all.isEmpty)
             let found = try fixture.url("/search/books")
             fixture.upstream.answer(found, with: .json("[1]"))

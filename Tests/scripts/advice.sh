@@ -39,15 +39,24 @@ fi
 
 # -- no daemon answers
 
-# Variables of the inner shell.
-# shellcheck disable=SC2016
-expect_match "both ways to begin are named where no daemon answers" \
-    'sudo adduser NAME larder-clients .*log in again.*systemctl --user enable --now larder.socket.*exit 69' \
-    "$(nowhere=$work/nowhere
-        mkdir -p "$nowhere" && chmod 0711 "$work" && chmod 0777 "$nowhere"
-        unshare --mount bash -c 'mount -t tmpfs none /run
-            HOME=$1 XDG_RUNTIME_DIR=$1 setpriv --reuid=64021 --regid=64021 --clear-groups "$2" status 2>&1
-            echo "exit $?"' - "$nowhere" "$bin/cachectl" </dev/null | tr '\n' ' ')"
+# nowhere ARGUMENTS: what cachectl tells another user.
+nowhere() {
+    local nowhere=$work/nowhere
+    mkdir -p "$nowhere" && chmod 0711 "$work" && chmod 0777 "$nowhere"
+    # Variables of the inner shell.
+    # shellcheck disable=SC2016
+    unshare --mount bash -c 'mount -t tmpfs none /run
+        HOME=$1 XDG_RUNTIME_DIR=$1 setpriv --reuid=64021 --regid=64021 --clear-groups "${@:2}" 2>&1
+        echo "exit $?"' - "$nowhere" "$bin/cachectl" "$@" </dev/null | tr '\n' ' '
+}
+
+own='systemctl --user enable --now larder.socket'
+expect_match "both ways to begin are named where no daemon answers (S4)" \
+    "sudo adduser NAME larder-clients .*log in again.*$own.*exit 69" "$(nowhere status)"
+expect_match "without the user's daemon the command that starts it is named" \
+    "Start it: $own .*exit 69" "$(nowhere --user status)"
+expect_match "without the system's daemon a daemon of the user's own is named, too" \
+    "sudo systemctl start larder .*$own.*exit 69" "$(nowhere --system status)"
 
 # advised MODE GID: what another user is told of a socket with these rights at the system's path.
 advised() {

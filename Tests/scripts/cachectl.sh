@@ -528,6 +528,34 @@ expect_equal "df --json has the sums of status and the lengths of both files" \
     "$(jq --raw-output '"\(.pins | "\(.count) \(.waiting) \(.accounted_bytes) \(.max_bytes)") \(
         [.files[].name] == ["cache.db", "state.db"]) \([.files[].bytes | . > 0] | all)"' "$work/out")"
 
+# Origins that are added
+
+# by_type: the members that have type and id, and the key of the type that the file names.
+by_type() {
+    jq --raw-output '.settings.normalize | [.by_type.type, .types[0].key | tojson] | join(" ")' "$work/out"
+}
+shop=(http://127.0.0.1:9/shop --graphql /graphql --normalize "$work/rules.yaml" --json)
+printf 'types: [{type: Book, key: [isbn]}]\n' >"$work/rules.yaml"
+run origin add shop "${shop[@]}"
+expect_equal "--graphql sets by_type with the rules of a file, too (S31)" \
+    '0 ["__typename","type","@type"] ["isbn"]' "$code $(by_type)"
+printf 'by_type: {type: [kind]}\ntypes: [{type: Book, key: [isbn]}]\n' >"$work/rules.yaml"
+run origin add shop --replace "${shop[@]}"
+expect_equal "unless the file has a by_type" '0 ["kind"] ["isbn"]' "$code $(by_type)"
+
+run origin add search http://127.0.0.1:9/search
+post='{"url":"http://127.0.0.1:9/search/books","method":"POST","body_text":"x","content_type":"text/plain"}'
+request POST /v1/fetch --json "$post"
+expect_equal "a POST to a path that no setting names is no read (S31)" "422 urn:larder:not-a-read" \
+    "$status $(member .type)"
+# Word by word as the hint says.
+eval "run $(member .hint | sed 's/.*: cachectl \(.*\) (for GraphQL.*/\1/')"
+expect_equal "the command of the hint succeeds" 0 "$code"
+request POST /v1/fetch --json "$post"
+expect_equal "then it is a read" "502 urn:larder:unreachable" "$status $(member .type)"
+run origin rm shop
+run origin rm search
+
 # What is wrong
 
 run doctor --config "$config"

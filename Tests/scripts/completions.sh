@@ -71,6 +71,23 @@ expect_offered "a lane that was begun is completed" "name:cart name:coupons" que
 expect_offered "without name:, too" "cart" queue resume ca
 expect_offered "as for --lane" "coupons" queue list --lane cou
 expect_offered "users who have writes are offered to administrators" "$(id -u)" queue list --uid ''
+
+# Ids of writes are those in the state that a subcommand works on (S3).
+expect_offered "a write that waits is offered to be cancelled" "$id" queue cancel ''
+expect_equal "and not to be sent again" "" "$(offered queue retry '')"
+at_origin PUT /b --data '{"n": 1}'
+control '{"prefix":"/b","method":"PATCH","times":1,"status":422}'
+api --output "$work/body" 'http://larder/v1/modifiers?wait=10s' --json \
+    '{"id":"refused","changes":[{"target":{"id":"'"$origin"'/b"},
+        "effect":{"type":"merge","value":{"n":2}}}]}'
+expect_equal "the origin refuses a write" "failed" "$(member .state)"
+expect_offered "a write that failed is offered to be sent again" "refused" queue retry ''
+expect_offered "and to be dropped" "refused" queue drop ''
+expect_offered "to be cancelled only what is not settled" "$id" queue cancel ''
+expect_offered "to be shown all of them" "$id refused" queue show ''
+expect_offered "a write whose id was begun is completed" "refused" queue show ref
+cachectl queue drop refused >"$work/out"
+
 cachectl queue cancel "$id" >"$work/out"
 cachectl put note --type text/plain <<<x >"$work/out"
 expect_offered "users who have entries are offered" "$(id -u)" purge --uid ''

@@ -291,7 +291,7 @@ public struct CoalesceRule: WireEnum {
 public struct OriginRefusalRule: Codable, Equatable, Sendable {
     /// JSON pointer (RFC 6901) into the body.
     public var pointer: String
-    /// The text of the value that is a refusal.
+    /// The value that is a refusal: a string, number, boolean or null, or its text.
     ///
     /// Without it every value is, except null, false, 0 and an empty string, array or object.
     @OmittedWhenNil public var equals: String?
@@ -300,6 +300,28 @@ public struct OriginRefusalRule: Codable, Equatable, Sendable {
     public init(pointer: String, equals: String? = nil) {
         self.pointer = pointer
         self.equals = equals
+    }
+
+    /// Reads an object; a number, boolean or null of `equals` becomes its text.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        pointer = try container.decode(String.self, forKey: .pointer)
+        let given = try container.decode(OmittedWhenNil<RawJSON>.self, forKey: .equals).wrappedValue
+        let text: String?
+        switch try given.map({ try JSONValue(parsing: $0.bytes) }) {
+        case nil: text = nil
+        case .string(let string): text = string
+        case .number(let number): text = number.text
+        case .bool(let bool): text = String(bool)
+        case .null: text = "null"
+        case .array, .object:
+            throw DecodingError.dataCorruptedError(
+                forKey: .equals,
+                in: container,
+                debugDescription: "equals is a string, number, boolean or null"
+            )
+        }
+        equals = text
     }
 }
 

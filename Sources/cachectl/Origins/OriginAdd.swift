@@ -185,17 +185,20 @@ struct OriginAdd: AsyncParsableCommand {
         return lines[0]
     }
 
+    /// The rules of the file; with `--by-type` or `--graphql` objects say their type and id
+    /// themselves, in the members that the file names or in the standard ones.
     private func rules() throws -> OriginNormalize? {
-        guard let normalize else {
-            var rules = OriginNormalize()
-            rules.byType = .standard
-            return byType || graphql != nil ? rules : nil
+        guard byType || graphql != nil || normalize != nil else { return nil }
+        var rules = OriginNormalize()
+        if let normalize {
+            do throws(ConfigurationError) {
+                rules = OriginNormalize(try NormalizeRules.load(file: normalize))
+            } catch {
+                throw CommandFailure(.failed, error.description)
+            }
         }
-        do throws(ConfigurationError) {
-            return OriginNormalize(try NormalizeRules.load(file: normalize))
-        } catch {
-            throw CommandFailure(.failed, error.description)
-        }
+        if byType || graphql != nil, rules.byType == nil { rules.byType = .standard }
+        return rules
     }
 
     /// Whether the URL itself says that the server lives on loopback or a private address.
