@@ -64,12 +64,19 @@ struct FetchSession<Printer: FetchPrinter> {
             hasRetryAfter: context.originStates.rest(of: request.origin.name, for: scope.scope)
                 > .zero
         )
+        await start(action)
+        // An answer from the cache alone, the most frequent one, needs no task and no timer.
+        if !isFinished { await handleEvents(reader) }
+        (following, waiting) = (nil, nil)
+        context.watchers.originListeners.remove(originSeat)
+    }
+
+    private mutating func handleEvents(_ reader: StoreReader) async {
         // Events are handled here because a task group's body runs on another thread. The reader
         // belongs to its event loop.
         let jobs = timers.jobs
         async let running: Void = jobs.run(cancellingTheRest: true)
-        timers.set(request.timeout, .deadlineElapsed)
-        await start(action)
+        timers.set(until: started + request.timeout, .deadlineElapsed)
         var events = mailbox.events.makeAsyncIterator()
         while !isFinished {
             if isToFollow { await beginFollowing(reader) }
@@ -83,8 +90,6 @@ struct FetchSession<Printer: FetchPrinter> {
         }
         jobs.finish()
         await running
-        (following, waiting) = (nil, nil)
-        context.watchers.originListeners.remove(originSeat)
     }
 
     func lookUp(_ reader: StoreReader) async throws(StoreError) -> ShownAnswer? {
@@ -164,19 +169,14 @@ struct FetchSession<Printer: FetchPrinter> {
                 await showCachedAndFail(failure, afterFinalFrame)
             case .refuse(let failure): await refuse(failure)
             }
-        case .rowChanged:
-            await readFollowed(reader)
-        case .originReturned:
-            await askAgain(reader)
-        case .originChanged:
-            await tellOrigin(reader)
+        case .rowChanged: await readFollowed(reader)
+        case .originReturned: await askAgain(reader)
+        case .originChanged: await tellOrigin(reader)
         case .heartbeatDue:
             await readFollowed(reader)
             await say(.heartbeat(toldThrough))
-        case .hungUp:
-            nobodyReads()
-        case .drainBegan:
-            await drainBegan()
+        case .hungUp: nobodyReads()
+        case .drainBegan: await drainBegan()
         }
     }
 
