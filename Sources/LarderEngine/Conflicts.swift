@@ -368,8 +368,13 @@ extension [EntryID: Target] {
 
 extension StoredModifier {
     /// Whether the program gave a condition itself.
-    var hasOwnCondition: Bool {
-        ["If-Match", "If-None-Match", "If-Unmodified-Since"].contains { headers[$0] != nil }
+    var hasOwnCondition: Bool { headers.haveCondition }
+}
+
+extension HeaderFields {
+    /// Whether the request depends on what the origin has (RFC 9110 13.1).
+    var haveCondition: Bool {
+        ["If-Match", "If-None-Match", "If-Unmodified-Since"].contains { self[$0] != nil }
     }
 }
 

@@ -56,11 +56,12 @@ enum FetchFailure: Equatable, Sendable {
         }
     }
 
-    /// Whether the answer is there, and cannot be kept, or is too long to be quoted.
+    /// Whether the answer is there, and cannot be kept, is too long to be quoted, or leads where only
+    /// the client may go.
     var isToPassOn: Bool {
         switch self {
         case .problem(let problem):
-            [.entryTooLarge, .cacheFull, .storage].contains(problem.kind)
+            [.entryTooLarge, .cacheFull, .storage, .redirectRefused].contains(problem.kind)
         case .refused(let refusal, _): !refusal.isWhole
         case .passed: false
         }
@@ -194,9 +195,12 @@ struct RawPrinter: FetchPrinter {
             reply = .answer(passed(head, body, forwarded(cached, status: head.status)))
         case .deleted(let frame, let reason):
             let isByModifier = frame.source == .modifier
-            let problem = isByModifier ? .deleted(url.text, by: .modifier) : gone(frame.status)
+            let problem: Problem =
+                isByModifier
+                ? .deleted(url.text, by: .modifier) : .gone(url, status: frame.status)
             refuse(problem, status(reason, cached))
-        case .refusedAsDeleted(let code): refuse(gone(code), forwarded(cached, status: code))
+        case .refusedAsDeleted(let code):
+            refuse(.gone(url, status: code), forwarded(cached, status: code))
         case .refusedAsMiss:
             let problem = Problem(.miss, "nothing is cached for \(url)", status: 504)
             refuse(problem, CacheStatus(.none, detail: problem.kind.rawValue))
@@ -292,12 +296,6 @@ struct RawPrinter: FetchPrinter {
             case .some, nil: .nothingCached
             }
         return CacheStatus(.forwarded(reason, status: status))
-    }
-
-    private func gone(_ status: Int) -> Problem {
-        var problem = Problem(.deleted, "the origin says that \(url) is gone", status: status)
-        problem.originStatus = status
-        return problem
     }
 
     private mutating func refuse(_ problem: Problem, _ status: CacheStatus) {

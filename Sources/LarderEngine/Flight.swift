@@ -38,6 +38,8 @@ final class Flight: Sendable {
         let client: ClientTag?
         /// Whether a client waits for the answer: a poll is no use of the row.
         var isUse = true
+        /// Whether the client wants what the origin says besides of an entry that it does not have.
+        var quotesDeletion = false
         /// Takes the answer as it arrives; nil for an answer that is stored and that clients may
         /// share.
         let pipe: BodyPipe?
@@ -182,7 +184,8 @@ final class Flight: Sendable {
 
 enum FlightOutcome: Sendable {
     case current(FlightAnswer)
-    case deleted(Revision, status: Int)
+    /// With the origin's words where a raw route asked.
+    case deleted(Revision, status: Int, OriginRefusal? = nil)
     case failed(Problem)
     case refused(OriginRefusal, Problem)
     /// The head of an answer whose body now goes through the plan's ``BodyPipe``.
@@ -215,7 +218,10 @@ enum FlightOutcome: Sendable {
         case .refused(var refusal, let problem):
             refusal.cookies = HeaderFields()
             return .refused(refusal, problem)
-        case .deleted, .failed, .passed: return self
+        case .deleted(let revision, let status, var words):
+            words?.cookies = HeaderFields()
+            return .deleted(revision, status: status, words)
+        case .failed, .passed: return self
         }
     }
 
@@ -223,7 +229,7 @@ enum FlightOutcome: Sendable {
         switch self {
         case .current(let answer):
             .network(status: answer.status, isStored: answer.isKept, cookies: answer.cookies)
-        case .deleted(_, let status):
+        case .deleted(_, let status, _):
             .network(status: status, isStored: false, cookies: HeaderFields())
         case .failed, .refused, .passed:
             .cache()
@@ -452,6 +458,7 @@ struct FlightStarter: Sendable {
             isNormalized: cached?.isNormalized ?? false,
             client: request.client,
             isUse: isUse,
+            quotesDeletion: request.raw != nil,
             pipe: pipe
         )
         let now = context.clock.monotonic()

@@ -190,7 +190,7 @@ struct FlightRun: ~Copyable {
         case .pass: return await pass(reply)
         case .quote: return await quote(reply)
         case .refresh: return await refresh(reply)
-        case .writeTombstone(let status): return await writeTombstone(status)
+        case .writeTombstone(let status): return await writeTombstone(status, reply)
         case .ask(let attempt): return .ask(attempt)
         case .pause(let duration): return .pause(duration)
         case .giveUp(let failure): return .finish(failed(failure))
@@ -416,7 +416,7 @@ struct FlightRun: ~Copyable {
         }
     }
 
-    private mutating func writeTombstone(_ status: Int) async -> Step {
+    private mutating func writeTombstone(_ status: Int, _ reply: UpstreamReply) async -> Step {
         let now = context.clock.now()
         guard let id = plan.rowID(context) else {
             _ = machine.stored()
@@ -430,8 +430,7 @@ struct FlightRun: ~Copyable {
         }
         let new = NewEntry(entry, .inline([]), of: plan, since: start, context)
         do throws(StoreError) {
-            let fence = read?.fence
-            if let fence, let name = context.entity(at: id, in: plan.key.scope),
+            if let fence = read?.fence, let name = context.entity(at: id, in: plan.key.scope),
                 fence.covers(plan.key.scope, EntryID(name))
             {
                 return overtaken(unstored(entry))
@@ -441,13 +440,14 @@ struct FlightRun: ~Copyable {
                 new,
                 plan,
                 number: number,
-                fence: fence,
+                fence: read?.fence,
                 now: now
             )
             if read?.overtakenUse != nil { return overtaken(unstored(entry)) }
             _ = machine.stored()
             for scope in viewers { context.noteRead(of: id, in: scope, nil) }
-            return .finish(.deleted(receipt.revision, status: status))
+            let words = plan.quotesDeletion ? await OriginRefusal(whole: reply) : nil
+            return .finish(.deleted(receipt.revision, status: status, words))
         } catch {
             _ = machine.stored()
             noteUnstored(id, error)

@@ -82,13 +82,17 @@ extension Modifiers {
         }
         let (url, origin) = try write.place.place(context, scope)
         var destination = WriteDestination.pass(url, origin)
-        if write.prefersAsync || origin.modifiers.respondsAsync {
-            _ = try write.queuedHeaders()
+        let isQueued = write.prefersAsync || origin.modifiers.respondsAsync
+        if isQueued {
             destination = .queue(url, keyHeader: origin.modifiers.idempotency.header)
         }
-        guard !write.prefersAsync, let method = ReadMethod(rawValue: write.method),
+        // A client may say for all its requests that it does not wait; a read is answered as ever.
+        guard let method = ReadMethod(rawValue: write.method),
             method == .query || origin.isPostRead(url), write.hasPlainBody
-        else { return destination }
+        else {
+            if isQueued { _ = try write.queuedHeaders() }
+            return destination
+        }
         let type = write.headers["Content-Type"] ?? MediaType.json
         let read = PossibleRead(method: method, url: url, mediaType: type)
         return .read(read, orElse: destination)

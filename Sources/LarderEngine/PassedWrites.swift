@@ -359,7 +359,11 @@ private struct PassedWriteRun: Sendable {
     }
 
     /// Whether a reused connection that was dead may be replaced, as for a modifier (case 22).
+    ///
+    /// A request with a condition leaves once: an origin that has taken it answers a second one with
+    /// 412, as if another program had made a change.
     private var isRepeatable: Bool {
+        guard !write.headers.haveCondition else { return false }
         let rules = write.origin.modifiers
         let hasKey = write.headers[rules.idempotency.header] != nil
         return facts.resends(rules.afterUnknown, isHonoured: rules.idempotency.isHonoured && hasKey)

@@ -361,7 +361,7 @@ struct PinAttempt: Sendable {
         switch outcome {
         case .current(let answer):
             return try await confirm(answer)
-        case .deleted(_, let status):
+        case .deleted(_, let status, _):
             let problem = Problem(.deleted, "the origin answered \(status): it does not have it")
             return try await refuse(problem, .failed)
         case .passed: return .notReached(nil)

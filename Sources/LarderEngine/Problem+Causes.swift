@@ -6,6 +6,12 @@ package import LarderWire
 
 /// Maps every error below the engine to a problem; no other place does.
 extension Problem {
+    static func gone(_ url: WebURL, status: Int) -> Problem {
+        var problem = Problem(.deleted, "the origin says that \(url) is gone", status: status)
+        problem.originStatus = status
+        return problem
+    }
+
     package init(_ error: ModelError) {
         switch error {
         case .badID: self.init(.badID, error.message)

@@ -206,3 +206,12 @@ extension Flight.Plan {
         return FlightOutcome(OriginRefusal(reply, bytes, isWhole: true), problem)
     }
 }
+
+extension OriginRefusal {
+    /// Nil if the body is too long to be quoted, or breaks off.
+    init?(whole reply: UpstreamReply) async {
+        let (body, isWhole) = await reply.body.read(upTo: Limits.quotedBodyBytesMax)
+        guard isWhole else { return nil }
+        self.init(reply, body, isWhole: true)
+    }
+}

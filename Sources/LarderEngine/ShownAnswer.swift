@@ -148,7 +148,10 @@ struct NetworkResultReader {
         let said: NetworkView
         switch outcome {
         case .current(let answer): return try await view(of: answer, reader)
-        case .deleted(let revision, let status):
+        case .deleted(_, let status, let words?):
+            // A client of a raw route reads the origin's words.
+            said = .failed(.refused(words, .gone(request.url, status: status)))
+        case .deleted(let revision, let status, nil):
             said = .deleted(DeletedFrame(revision: revision, status: status))
         case .failed(let problem): said = .failed(.problem(problem))
         case .refused(let refusal, let problem): said = .failed(.refused(refusal, problem))
@@ -158,7 +161,7 @@ struct NetworkResultReader {
             let row = try await entries.answer(context.lookupScopes(scope, request), id, on: reader)
         else { return said }
         if row.isDeletedByModifier { return deleted(row) }
-        guard case .deleted = said, row.entry.kind != .tombstone else { return said }
+        guard case .deleted = outcome, row.entry.kind != .tombstone else { return said }
         return .current(known(row))
     }
 

@@ -23,10 +23,8 @@ struct RouteMatch: Equatable {
     /// id like any other.
     init(_ method: HTTPMethod, path: Substring) throws(RouteError) {
         var allowed: [HTTPMethod] = []
-        // A QUERY goes where a POST does, as both have a body.
-        let isQuery = method.rawValue == "QUERY"
         if path.utf8.first != UInt8(ascii: "/"), RawCommand.isAbsolute(path), let raw = Self.raw {
-            guard let name = raw.name(isQuery ? .POST : method) else {
+            guard let name = raw.name(method) else {
                 throw .notAllowed(raw.methods.map(\.method))
             }
             (self.name, parameter) = (name, path)
@@ -34,8 +32,7 @@ struct RouteMatch: Equatable {
         }
         for pattern in Self.patterns {
             guard let parameter = pattern.parameter(of: path) else { continue }
-            let takesQuery = isQuery && pattern.name(.POST) == .rawPost
-            if let name = pattern.name(takesQuery ? .POST : method) {
+            if let name = pattern.name(method) {
                 (self.name, self.parameter) = (name, parameter)
                 return
             }
@@ -101,6 +98,7 @@ struct RoutePattern: Sendable {
     private let prefix: String
     /// Nil for a path without a parameter.
     private let suffix: String?
+    private let isOfOrigin: Bool
 
     /// Takes the routes of a path.
     ///
@@ -112,6 +110,7 @@ struct RoutePattern: Sendable {
             let method = HTTPMethod(rawValue: route.method)
             return (route.takesHead ? [method, .HEAD] : [method]).map { ($0, route.name) }
         }
+        isOfOrigin = routes.contains { $0.name == .rawPost }
         prefix = String(path.prefix { $0 != "{" })
         suffix = path.firstIndex(of: "}").map { end in
             let rest = path[end...].dropFirst()
@@ -135,8 +134,12 @@ struct RoutePattern: Sendable {
         return Substring(rest.dropLast(suffix.utf8.count))
     }
 
+    /// A path of an origin takes every method that passes a body on, also those of WebDAV, where it
+    /// takes a POST.
     func name(_ method: HTTPMethod) -> RouteName? {
-        methods.first { $0.method == method }?.name
+        if let name = methods.first(where: { $0.method == method })?.name { return name }
+        guard isOfOrigin, method != .TRACE, method != .CONNECT else { return nil }
+        return .rawPost
     }
 }
 

@@ -205,7 +205,11 @@ package struct FlightMachine: Equatable, Sendable {
         }
         switch rules.redirect(from: attempt.url, to: location) {
         case .refused(let failure):
-            return finish(failure)
+            guard rules.bodyHandling == .passThrough, failure.isRefusedRedirect else {
+                return finish(failure)
+            }
+            state = .passing
+            return .pass
         case .allowed(let url):
             guard redirects < Limits.redirectsMax else {
                 return finish(.badAnswer("more than \(Limits.redirectsMax) redirects"))

@@ -278,6 +278,14 @@ package enum FlightFailure: Equatable, Sendable {
     /// The daemon has no resources left to open a connection.
     case shortage(String)
 
+    /// Whether the origin itself names a place that the daemon does not ask for it.
+    var isRefusedRedirect: Bool {
+        switch self {
+        case .redirectRefused, .downgradeRefused: true
+        default: false
+        }
+    }
+
     /// Whether asking again immediately can help.
     var isRetryable: Bool {
         switch self {

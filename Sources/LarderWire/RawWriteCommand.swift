@@ -1,7 +1,7 @@
 import LarderJSON
 package import LarderModel
 
-/// The request of `POST`, `PUT`, `PATCH`, `DELETE` and `OPTIONS /o/{origin}/path?query`.
+/// The request of `/o/{origin}/path?query` with any method but `GET`, `HEAD`, `TRACE` and `CONNECT`.
 ///
 /// The daemon sends the request to the origin as a modifier, or passes it on.
 package struct RawWriteCommand: Equatable, Sendable {
@@ -21,8 +21,10 @@ package struct RawWriteCommand: Equatable, Sendable {
         self.headers = try RequestHeaderRules.passed(headers)
     }
 
-    /// Whether the request changes nothing at the origin (RFC 9110 9.2.1).
-    package var isSafe: Bool { method == "OPTIONS" }
+    /// Whether the request changes nothing at the origin.
+    ///
+    /// RFC 9110 9.2.1, RFC 4918 9.1, RFC 3253 3.6, RFC 5323 2. A QUERY (RFC 10008) is a read where its body is one's.
+    package var isSafe: Bool { ["OPTIONS", "PROPFIND", "REPORT", "SEARCH"].contains(method) }
 
     /// Whether the body is as its Content-Type says, and not of several parts.
     package var hasPlainBody: Bool {

@@ -93,7 +93,8 @@ struct PassedWriteTests {
         arguments: [
             ("PUT", [], true), ("DELETE", [], true), ("POST", [], false), ("PATCH", [], false),
             ("PATCH", ["Content-Type: application/merge-patch+json"], true),
-            ("POST", ["If-Match: \"a\""], true), ("POST", ["X-Key: k"], true),
+            ("POST", ["If-Match: \"a\""], false), ("PUT", ["If-Match: \"a\""], false),
+            ("PUT", ["If-None-Match: *"], false), ("POST", ["X-Key: k"], true),
             ("POST", ["Idempotency-Key: k"], false),
         ]
     )
@@ -331,13 +332,30 @@ struct PassedWriteTests {
         }
     }
 
+    @Test("A method of another protocol goes to the origin with its body (S34)")
+    func methodOfWebDAV() async throws {
+        try await ServerFixture.run { server in
+            server.upstream.answerOthers { _ in .reply("<multistatus/>", status: 207) }
+            let url = ServerFixture.baseURL + "/a"
+            for (method, target) in [("PROPFIND", Self.path), ("REPORT", url), ("MKCOL", url)] {
+                let response = try await server.connect().ask(method, target, body: [1, 2])
+                #expect(response.status == 207)
+                #expect(response.text == "<multistatus/>")
+                let sent = try #require(server.upstream.asked.all.last)
+                #expect(sent.method == method && sent.body == [1, 2])
+                #expect(sent.isRepeatable == (method != "MKCOL"))
+            }
+            #expect(try await server.connect().ask("PROPFIND", "/v1/entries").status == 405)
+        }
+    }
+
     @Test("TRACE and CONNECT are refused, whatever the form of their target")
     func refused() async throws {
         try await ServerFixture.run { server in
             let url = ServerFixture.baseURL + "/a"
             for (method, target, status) in [
                 ("TRACE", Self.path, 405), ("TRACE", url, 405), ("CONNECT", Self.path, 405),
-                ("CONNECT", "api.example.com:443", 404), ("PROPFIND", url, 405),
+                ("CONNECT", "api.example.com:443", 404),
             ] {
                 let response = try await server.connect().ask(method, target)
                 #expect(response.status == status, "\(method) \(target)")

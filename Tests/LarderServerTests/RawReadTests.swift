@@ -135,11 +135,18 @@ struct RawReadTests {
         }
     }
 
-    @Test("With respond-async a POST to such a path is a modifier")
+    @Test("With respond-async a mutation to such a path is a modifier, and a query a read (S34)")
     func queued() async throws {
-        try await run { _, client, _ in
-            let reply = try await post(client, #"{"query":"{ a }"}"#, ["Prefer: respond-async"])
-            #expect(reply.status == 202)
+        try await run { server, client, _ in
+            server.upstream.answerOthers { _ in .json(#"{"data":1}"#) }
+            let later = ["Prefer: respond-async"]
+            let read = try await post(client, #"{"query":"{ a }"}"#, later)
+            #expect(read.status == 200 && read.text == #"{"data":1}"#)
+            let authorized = later + ["Authorization: Bearer a"]
+            #expect(try await post(client, #"{"query":"{ a }"}"#, authorized).status == 200)
+            let mutation = #"{"query":"mutation { a }"}"#
+            #expect(try await post(client, mutation, later).status == 202)
+            #expect(try await post(client, mutation, authorized).status == 400)
         }
     }
 

@@ -286,6 +286,55 @@ struct RawTests {
         }
     }
 
+    @Test("A 404 has the origin's own words, and those that are too long give a problem")
+    func wordsOfDeletion() async throws {
+        try await ServerFixture.run { server in
+            let url = try ServerFixture.url("/a")
+            let headers = ["X-Own": "1", "Content-Type": "application/json"]
+            server.upstream.answer(
+                url,
+                with: .reply(#"{"code":7}"#, status: 404, headers: headers),
+                .reply(String(repeating: "n", count: 70_000), status: 410, headers: headers),
+                .reply(#"{"code":8}"#, status: 404, headers: headers)
+            )
+            let own = try await raw(server, "/a")
+            #expect(own.status == 404 && own.text == #"{"code":7}"#)
+            #expect(own.headers["X-Own"] == "1")
+            let long = try await raw(server, "/a")
+            #expect(long.status == 410)
+            #expect(try long.problem().kind == .deleted)
+            let path = "/v1/fetch?url=\(url.text)"
+            let fetched = try await server.connect().ask("GET", path)
+            #expect(try fetched.problem().kind == .deleted)
+        }
+    }
+
+    @Test("A redirect that the daemon does not follow is the origin's answer, unless a portal's")
+    func foreignRedirect() async throws {
+        try await ServerFixture.run { server in
+            let url = try ServerFixture.url("/a")
+            let elsewhere = ["Location": "https://files.example.net/a?sign=1"]
+            let downgrade = ["Location": "http://api.example.com/a"]
+            server.upstream.answer(
+                url,
+                with: .reply(status: 302, headers: elsewhere),
+                .reply("there", status: 302, headers: elsewhere),
+                .reply(status: 307, headers: downgrade),
+                .reply(status: 307, headers: downgrade),
+                .reply(status: 302, headers: elsewhere)
+            )
+            let found = try await raw(server, "/a")
+            #expect(found.status == 302 && found.text == "there")
+            #expect(found.headers["Location"] == elsewhere["Location"])
+            let lower = try await raw(server, "/a")
+            #expect(lower.status == 307)
+            #expect(lower.headers["Location"] == downgrade["Location"])
+            let path = "/v1/fetch?url=\(url.text)"
+            let problem = try await server.connect().ask("GET", path).problem()
+            #expect(problem.kind == .redirectRefused)
+        }
+    }
+
     @Test("An origin's refusal that is longer than what is quoted comes whole")
     func longRefusal() async throws {
         try await ServerFixture.run { server in

@@ -78,7 +78,9 @@ expect_match "max-stale takes what is cached" '^larder; hit; ttl=[0-9]+$' "$(hea
 raw GET /none --header 'Cache-Control: only-if-cached'
 expect_equal "only-if-cached is 504 where nothing is" "504 urn:larder:miss" "$status $(member .type)"
 raw GET /none
-expect_equal "404 stays 404" "404 urn:larder:deleted" "$status $(member .type)"
+expect_match "404 stays 404, with the origin's own page" '^404 .*nginx' "$status $(tr -d '\r\n' <"$work/body")"
+raw GET /none --header 'Cache-Control: max-stale'
+expect_match "each time it is asked" '^404 larder; fwd=[a-z-]*; fwd-status=404' "$status $(header Cache-Status)"
 raw GET /refuse
 expect_equal "a refusal comes with its words" "403 own words" "$status $(cat "$work/body")"
 raw GET /down
