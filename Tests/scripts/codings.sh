@@ -11,14 +11,19 @@ if ! command -v python3 >/dev/null; then
     finish
 fi
 
-configure_nginx <<'END'
+scripted=$(free_port)
+configure_nginx <<END
         gzip on;
         gzip_types *;
         gzip_vary on;
         gzip_http_version 1.0;
+        location /proxied/ {
+            proxy_pass http://127.0.0.1:$scripted/;
+            proxy_set_header Accept-Encoding "";
+            gzip_min_length 1;
+        }
 END
 start_nginx
-scripted=$(free_port)
 : >"$work/asked"
 python3 Tests/scripts/codings-origin.py "$scripted" "$work/asked" 2>"$work/origin.log" &
 listens() { curl --silent --output /dev/null "http://127.0.0.1:$scripted/doc"; }
@@ -83,9 +88,11 @@ expect_equal "a body that expands over 1,000 times is refused (S48)" \
 
 # -- a write of a row that came compressed
 
+# write VALUE [URL]
 write() {
+    local url=${2:-http://127.0.0.1:$scripted/doc}
     request POST '/v1/modifiers?wait=20s' --data "{\"changes\": [{\"target\":
-        {\"id\": \"http://127.0.0.1:$scripted/doc\"}, \"effect\": {\"type\": \"merge\", \"value\": $1}}]}"
+        {\"id\": \"$url\"}, \"effect\": {\"type\": \"merge\", \"value\": $1}}]}"
 }
 request GET /o/scripted/doc
 first=$(header ETag)
@@ -117,4 +124,24 @@ request PATCH /o/scripted/doc --header "If-Match: $tag" --header 'Content-Type: 
     --data '{"title": "late"}'
 expect_equal "a passed write with the ETag of other bytes is refused (S50)" \
     "412 urn:larder:precondition-failed" "$status $(member .type)"
+# -- the same document behind nginx, which compresses it and weakens its ETag
+proxied=$origin/proxied/doc
+version() { curl --silent "http://127.0.0.1:$scripted/doc" | jq .version; }
+expect_match "nginx weakens the ETag where it compresses" '^W/"3"$|^W/"4"$' "$(
+    curl --silent --output /dev/null --dump-header - --header 'Accept-Encoding: gzip' "$proxied" \
+        | tr -d '\r' | sed -n 's/^etag: //Ip')"
+request GET /o/nginx/proxied/doc
+before=$(version)
+write '{"title": "through nginx"}' "$proxied"
+expect_equal "a write through it is confirmed (S50)" confirmed \
+    "$(member '.items[0].state // .state')"
+expect_equal "it was sent with the strong ETag" "If-Match=\"$before\"" \
+    "$(grep PATCH "$work/asked" | tail -n 1 | grep -o 'If-Match=[^ ]*')"
+request GET /o/nginx/proxied/doc --header 'Cache-Control: no-cache'
+curl --silent --request POST "http://127.0.0.1:$scripted/doc"
+before=$(version)
+write '{"title": "late"}' "$proxied"
+expect_equal "a write over another device's change is a conflict there, too (S50)" \
+    "conflict $before" "$(member '.items[0].state // .state') $(version)"
+
 finish
