@@ -81,13 +81,15 @@ public struct FollowedUpdates<Value: Sendable>: AsyncSequence, Sendable {
         ) async throws(LarderError) -> FollowUpdate<Value>? {
             switch update {
             case .snapshot(let snapshot):
+                let before = plan
                 let step = plan.snapshotArrived(snapshot.rev, snapshot.source)
                 guard step == .tell else { return nil }
                 do throws(LarderError) {
                     return .value(try await updates.read(snapshot))
                 } catch {
-                    state = .finished
-                    throw error
+                    // The program does not have this revision: the next stream tells it again.
+                    (plan, state) = (before, .finished)
+                    return try streamFailed(error.ofBody)
                 }
             case .unchanged:
                 plan.streamSpoke()
@@ -116,6 +118,17 @@ public struct FollowedUpdates<Value: Sendable>: AsyncSequence, Sendable {
                 if case .deleted = error { return .deleted }
                 return error.problem.map { .failed($0) } ?? .disconnected(error)
             }
+        }
+    }
+}
+
+extension LarderError {
+    /// The error of a body that is read by its address; it may have been replaced or evicted
+    /// meanwhile.
+    fileprivate var ofBody: LarderError {
+        switch self {
+        case .miss, .deleted: .cutOff
+        default: self
         }
     }
 }

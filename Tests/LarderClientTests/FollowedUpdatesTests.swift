@@ -186,6 +186,29 @@ struct FollowedUpdatesTests {
         }
     }
 
+    @Test("A body that cannot be read by its address is asked for again, with its revision (S25)")
+    func unreadBody() async throws {
+        try await withFollower { daemon, client, pauses in
+            let path = "/v1/entries/x"
+            let frame = try Frames.snapshot(.network, .href(path), revision: 7)
+            daemon.answer("/v1/fetch", with: cut(frame), cut(frame), cut(frame))
+            daemon.answer(
+                path,
+                with: .problem(Problem(.miss, "nothing is cached")),
+                .problem(Problem(.shuttingDown, "the daemon is ending")),
+                .reply(200, body: Array("[1]".utf8))
+            )
+            var iterator = client.follow(Frames.url, as: [Int].self).makeAsyncIterator()
+            var values: [[Int]] = []
+            while values.isEmpty {
+                guard let update = try await iterator.next() else { break }
+                if case .value(let value) = update { values.append(value.value) }
+            }
+            #expect(values == [[1]])
+            #expect(pauses.all == [.milliseconds(250), .milliseconds(500)])
+        }
+    }
+
     @Test("Bodies are decoded; one that is something else ends it with an error")
     func typed() async throws {
         try await withFollower { daemon, client, _ in
