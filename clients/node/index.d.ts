@@ -35,8 +35,8 @@ export interface SignalOptions {
 
 export interface ClientOptions {
   /**
-   * Path of the socket. Without it: `LARDER_SOCKET`, the socket in `XDG_RUNTIME_DIR` if a daemon
-   * answers there, `/run/larder/api.sock`.
+   * Path of the socket. Without it: `LARDER_SOCKET`, the socket of the user's own daemon if one
+   * answers, `/run/larder/api.sock`. For root only the first and the last.
    */
   socket?: string;
   /** Name of the account at the origins; without it, the default one. */
@@ -56,6 +56,16 @@ export interface FetchOptions extends SignalOptions {
   headers?: Record<string, string>;
   /** Whether a cached answer is shown without the entities that were evicted of it. */
   partial?: boolean;
+  /** `POST` or `QUERY` for a read with a body. A POST needs a path of the origin's `post_reads`. */
+  method?: string;
+  /** The body if it is JSON; at most 65,536 bytes. */
+  body?: unknown;
+  /** The body if it is a text. */
+  bodyText?: string;
+  /** The body in Base64. */
+  bodyB64?: string;
+  /** Media type of the body; without it `application/json`, `text/plain` or bytes. */
+  contentType?: string;
 }
 
 export interface FollowOptions extends FetchOptions {

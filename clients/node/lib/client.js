@@ -1,14 +1,13 @@
 // The client: reads and writes of the daemon. index.d.ts describes its methods.
 
 import { randomUUID } from "node:crypto";
-import { open, rename, unlink } from "node:fs/promises";
+import { rename, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { Core, Stream, chunks, commandOf, duration, pathOf, wholeBody } from "./core.js";
+import { Core, Stream, commandOf, duration, isURL, pathOf, wholeBody } from "./core.js";
+import { download } from "./download.js";
 import { badAnswer, found } from "./problem.js";
 import { credentialCommand, fetched, followed, renewing, watched } from "./streams.js";
 import { Write, accept, create, modification } from "./writes.js";
-
-const isURL = (text) => /^https?:\/\//.test(text);
 
 export class Larder {
   #core;
@@ -59,39 +58,15 @@ export class Larder {
     return this.#stream(watched, signal, command);
   }
 
-  async save(url, path, { policy, signal } = {}) {
-    const answer = await this.#bytes(url, policy, signal);
+  async save(url, path, options = {}) {
     const temporary = join(dirname(path), `.larder-${randomUUID()}`);
-    let size;
     try {
-      const file = await open(temporary, "wx");
-      try {
-        await file.writeFile(chunks(answer));
-        await file.sync();
-        ({ size } = await file.stat());
-      } finally {
-        await file.close();
-      }
+      const size = await download(this.#core, url, temporary, options);
       await rename(temporary, path);
+      return size;
     } catch (error) {
-      answer.destroy();
       await unlink(temporary).catch(() => {});
       throw error;
-    }
-    return size;
-  }
-
-  async #bytes(url, policy, signal) {
-    const core = this.#core;
-    const options = { signal, limit: 0, fresh: true };
-    if (!isURL(url)) return core.request("GET", pathOf("entries", url), options);
-    try {
-      return await core.request("GET", "/v1/get", { ...options, query: { url, policy } });
-    } catch (error) {
-      if (!error.members?.raw_href) throw error;
-      // The daemon refuses to store the answer, and passes it through.
-      const headers = { "Cache-Control": "no-store", "Larder-Account": core.account };
-      return core.request("GET", error.members.raw_href, { ...options, headers, query: null });
     }
   }
 

@@ -5,7 +5,7 @@ import http from "node:http";
 import net from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { NoDaemon } from "../wire.js";
-import { Problem, badAnswer, clientClosed, cutOff, noDaemon } from "./problem.js";
+import { Problem, badAnswer, clientClosed, cutOff, found, noDaemon } from "./problem.js";
 
 /** Milliseconds in which the daemon answers a request that waits for nothing. */
 const ANSWER_MS = 60_000;
@@ -13,6 +13,7 @@ const ANSWER_MS = 60_000;
 const REQUESTS_MAX = 64;
 /** Further attempts while too many connections wait at the socket: 5 s. */
 const REPEATS_MAX = 8;
+const SYSTEM_SOCKET = "/run/larder/api.sock";
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const DURATIONS = new Set([
   "networkWait", "timeout", "heartbeat", "refresh", "hold", "expires",
@@ -21,13 +22,14 @@ const REASONS = { ENOENT: "there is no socket", ECONNREFUSED: "no process listen
 /** Why this side has ended a request. */
 const STOP = Symbol("stop");
 
-/** The sockets to try: the argument, LARDER_SOCKET, the user's own daemon, the system's. */
-export function socketPaths(path, environment = process.env) {
+/** The sockets to try, as cachectl does. The daemon of root is the system's. */
+export function socketPaths(path, environment = process.env, uid = process.getuid()) {
   const given = path ?? environment.LARDER_SOCKET;
-  if (given) return [given];
-  const own = environment.XDG_RUNTIME_DIR;
-  const paths = [`${own}/larder/api.sock`, "/run/larder/api.sock"];
-  return own?.startsWith("/") ? paths : paths.slice(1);
+  if (given || uid === 0) return [given || SYSTEM_SOCKET];
+  const folder = (name, other) => (environment[name]?.startsWith("/") ? environment[name] : other);
+  const runtime = folder("XDG_RUNTIME_DIR", `/run/user/${uid}`);
+  const cache = folder("XDG_CACHE_HOME", `${environment.HOME ?? ""}/.cache`);
+  return [`${runtime}/larder/api.sock`, `${cache}/larder/api.sock`, SYSTEM_SOCKET];
 }
 
 /** A duration as the daemon takes it; a number is milliseconds. */
@@ -53,6 +55,8 @@ export function commandOf(options) {
 export function given(members = {}) {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
+
+export const isURL = (text) => /^https?:\/\//.test(text);
 
 export function pathOf(collection, id) {
   return `/v1/${collection}/${encodeURIComponent(id)}`;
@@ -229,7 +233,9 @@ export async function problemOf(answer) {
   const text = (await wholeBody(answer)).toString();
   const isProblem = answer.headers["content-type"]?.startsWith("application/problem+json");
   if (isProblem) return Problem.of(parsed(text));
-  return badAnswer(`An unexpected answer with the status ${answer.statusCode}: ${text}`);
+  const { statusCode: status } = answer;
+  const detail = `An unexpected answer with the status ${status}: ${text}`;
+  return found("bad-answer", detail, { origin_status: status });
 }
 
 function parsed(text) {
@@ -283,13 +289,13 @@ export async function* frames(answer, silence) {
 
 /** When a stream connects again. */
 export class Resumption {
-  #failures = 0;
+  failures = 0;
   #wasReached = false;
   /** Whether the program needs to hear of a break: not of the first after an answer. */
   isLong = true;
 
   spoke() {
-    [this.#failures, this.#wasReached, this.isLong] = [0, true, false];
+    [this.failures, this.#wasReached, this.isLong] = [0, true, false];
   }
 
   /** Throws an error after which no other try makes sense. */
@@ -301,7 +307,7 @@ export class Resumption {
 
   /** Waits with backoff and jitter, 0.1 to 5 s. */
   async pause(signal, { ref = true, atMost = false } = {}) {
-    const limit = Math.min(5_000, 100 * 2 ** Math.min(this.#failures++, 10));
+    const limit = Math.min(5_000, 100 * 2 ** Math.min(this.failures++, 10));
     const time = atMost ? 5_000 : 100 + Math.random() * (limit - 100);
     this.isLong = true;
     await sleep(time, undefined, { signal, ref }).catch(() => signal.throwIfAborted());

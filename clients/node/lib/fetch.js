@@ -5,7 +5,7 @@ import { NoDaemon } from "../wire.js";
 import { Problem } from "./problem.js";
 
 const NO_BODY = new Set([204, 205, 304]);
-const READS = new Set(["GET", "HEAD", "OPTIONS"]);
+const READS = new Set(["GET", "HEAD", "OPTIONS", "QUERY"]);
 const CACHE_MODES = { "no-store": "no-store", reload: "no-cache", "no-cache": "no-cache" };
 const WHOLE = [String, ArrayBuffer, URLSearchParams, FormData];
 /** Ends the connection of an answer whose body the program has dropped. */

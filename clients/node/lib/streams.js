@@ -68,13 +68,14 @@ export async function* followed(core, given, signal) {
     try {
       const answer = await core.request("POST", "/v1/fetch", options);
       for await (const line of frames(answer, silenceOf(command))) {
+        if (line.frame.type === "end") break;
+        const view = isNew(line.frame) && (await viewOf(core, line, entry, signal));
         resumption.spoke();
         isTold = false;
-        if (line.frame.type === "end") break;
-        if (!isNew(line.frame)) continue;
-        if (line.frame.type === "snapshot") [shown, isDeleted] = [line.frame.rev, false];
-        if (line.frame.type === "deleted") isDeleted = true;
-        const view = await viewOf(core, line, entry, signal);
+        if (!view) continue;
+        // Reading the body may have failed before: then the program has not seen the revision.
+        if (view.type === "snapshot") [shown, isDeleted] = [view.rev, false];
+        if (view.type === "deleted") isDeleted = true;
         ({ entry } = view);
         yield view;
       }

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { createReadStream, readdirSync } from "node:fs";
+import { createReadStream, readFileSync, readdirSync, statSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { Gone, Invalid, Larder, Miss, Offline, TooLarge, TooLate } from "../index.js";
@@ -16,6 +16,7 @@ origins:
   local:
     base_url: "${origin.base}"
     allow_private: true
+    fetch: {post_reads: [/search]}
     modifiers: {created_id: /id, idempotency: {honoured: true}}
     normalize: {by_type: true, types: [{type: Todo, url: "/todos/{id}"}]}
   plain: {base_url: "${origin.base}/plain", allow_private: true}
@@ -89,6 +90,56 @@ describe("the client and the daemon", { skip, timeout: 300_000 }, () => {
     await refused(cache.get("bytes/1"), Miss);
   });
 
+  test("S31: a read with a body comes offline too", async () => {
+    const query = { text: "milk" };
+    origin.treat = ({ method, body }, answer) =>
+      method === "POST" && reply(answer, 200, { found: JSON.parse(body) });
+    const options = { method: "POST", body: query };
+    const first = await cache.get(url("/search"), options);
+    assert.deepEqual([first.source, first.json()], ["network", { found: query }]);
+    assert.match(first.id, / POST=sha256-/);
+    await outage(async () => {
+      const again = await cache.get(url("/search"), options);
+      assert.deepEqual([again.id, again.source], [first.id, "cache"]);
+      const text = { method: "POST", bodyText: '{"text":"milk"}', contentType: "application/json" };
+      for await (const view of cache.fetch(url("/search"), { ...text, policy: "cache-only" })) {
+        assert.deepEqual([view.id, view.json()], [first.id, { found: query }]);
+      }
+    });
+    const refusal = await refused(cache.get(url("/other"), options), Invalid);
+    assert.equal(refusal.type, "urn:larder:not-a-read");
+  });
+
+  test("a save goes on after kill -9 in the middle", async () => {
+    const body = Buffer.from(Array.from({ length: 4 * MIB }, (_, index) => index % 251));
+    const half = 2 * MIB;
+    const ranges = [];
+    origin.treat = ({ headers: { range, "if-range": tag } }, answer) => {
+      const start = Number(/^bytes=(\d+)-$/.exec(range)?.[1] ?? 0);
+      ranges.push([start, tag]);
+      const part = start ? { "Content-Range": `bytes ${start}-${body.length - 1}/${body.length}` } : {};
+      const length = body.length - start;
+      // The daemon passes on an answer that it may not store while it arrives.
+      const headers = { ETag: '"film"', "Cache-Control": "no-store", "Content-Length": length };
+      answer.writeHead(start ? 206 : 200, { ...headers, ...part });
+      // The first answer ends with the connection.
+      if (start) answer.end(body.subarray(start));
+      else answer.write(body.subarray(0, half));
+      return true;
+    };
+    const path = `${daemon.folder}/film`;
+    const saving = cache.save(url("/film"), path);
+    const sizes = () =>
+      readdirSync(daemon.folder)
+        .filter((name) => name.startsWith(".larder"))
+        .map((name) => statSync(`${daemon.folder}/${name}`).size);
+    await until(() => sizes()[0] === half, "half of the body");
+    await restart();
+    assert.equal(await saving, body.length);
+    assert.ok(readFileSync(path).equals(body));
+    assert.deepEqual(ranges.at(-1), [half, '"film"']);
+  });
+
   test("S25: a follower goes on over kill -9, and repeats nothing", async () => {
     origin.set("/f", { n: 1 });
     const views = [];
@@ -100,8 +151,9 @@ describe("the client and the daemon", { skip, timeout: 300_000 }, () => {
     await sees(1);
     const other = new Larder({ socket: daemon.socket });
     for (let n = 2; n <= 4; n += 1) {
-      await restart();
+      // A request of the follower that is under way then may answer the other client, too.
       origin.set("/f", { n });
+      await restart();
       await other.get(url("/f"), { policy: "network-only" });
       await sees(n);
     }

@@ -27,7 +27,8 @@ describe("the examples", { skip, timeout: 300_000 }, () => {
     url = `${origin.base}/todos`;
     const types = '{by_type: true, types: [{type: Todo, url: "/todos/{id}"}]}';
     const modifiers = "{created_id: /id, idempotency: {honoured: true}}";
-    const rest = `allow_private: true, modifiers: ${modifiers}, normalize: ${types}`;
+    const reads = "fetch: {post_reads: [/graphql]}";
+    const rest = `allow_private: true, ${reads}, modifiers: ${modifiers}, normalize: ${types}`;
     daemon = await new Daemon(`origins: {local: {base_url: "${origin.base}", ${rest}}}\n`).start();
     // As after `npm install /usr/share/larder/node`.
     folder = mkdtempSync(join(tmpdir(), "larder-"));
@@ -117,15 +118,18 @@ describe("the examples", { skip, timeout: 300_000 }, () => {
     const page = readFileSync(`${library}../../docs/clients.md`, "utf8");
     const section = /\n## Node\n(.*?)(\n## |$)/s.exec(page)[1];
     const blocks = [...section.matchAll(/^```js\n(.*?)^```$/gms)].map(([, code]) => code);
-    const code = blocks.join("").replaceAll("http://127.0.0.1:8099", origin.base);
+    const addresses = /http:\/\/127\.0\.0\.1:8099|https:\/\/api\.example\.com/g;
+    const code = blocks.join("").replaceAll(addresses, origin.base);
     writeFileSync(join(folder, "page.mjs"), code.replace('"demo"', '"local"'));
-    origin.treat = () => false;
+    origin.treat = ({ url: path }, answer) =>
+      path === "/graphql" && reply(answer, 200, { data: { books: [] } });
     origin.set("/hello.json", { hello: "world" });
     origin.set("/list", { items: [] });
     const run = start("page.mjs");
     await run.ended;
     const wanted = `{ hello: 'world' } network false
 cache \\d+
+{ books: \\[\\] }
 snapshot
 unchanged
 put notes/1 true

@@ -1,6 +1,8 @@
 // createFetch against the real daemon: the same answers as the ordinary fetch, and offline.
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import http from "node:http";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { Larder, Miss, NoDaemon, Offline, Problem, createFetch } from "../index.js";
 import { Daemon, Origin, gate, refused, reply, skip, until } from "./support.js";
@@ -207,6 +209,37 @@ describe("createFetch and the daemon", { skip, timeout: 300_000 }, () => {
     const secret = { Authorization: "Bearer x" };
     const error = await refused(queued(url("/q"), { method: "PUT", body, headers: secret }), TypeError);
     assert.match(error.message, /cachectl origin login/);
+  });
+
+  test("S34: a QUERY is a read, also with offline writes", async () => {
+    const queued = createFetch({ socket: daemon.socket, offlineWrites: true, fallback: null });
+    origin.treat = ({ method, body }, answer) => reply(answer, 200, { method, body });
+    const query = (send = queued) => send(url("/query"), { method: "QUERY", body: "milk" });
+    const online = await query();
+    assert.deepEqual([online.status, await online.json()], [200, { method: "QUERY", body: "milk" }]);
+    await origin.stop();
+    try {
+      const offline = await query();
+      assert.deepEqual([offline.status, offline.larder.source], [200, "cache"]);
+      await offline.text();
+    } finally {
+      await origin.start();
+    }
+    // A write would wait for a daemon.
+    const without = createFetch({ socket: "/nonexistent/api.sock", offlineWrites: true });
+    assert.equal((await (await query(without)).json()).method, "QUERY");
+    const prefers = [];
+    const recorder = http.createServer((request, answer) => {
+      prefers.push(request.headers.prefer);
+      request.resume();
+      answer.end();
+    });
+    const socket = `${daemon.folder}/recorder.sock`;
+    await once(recorder.listen(socket), "listening");
+    await (await query(createFetch({ socket, offlineWrites: true }))).text();
+    assert.deepEqual(prefers, [undefined]);
+    recorder.closeAllConnections();
+    recorder.close();
   });
 
   test("S23: without a daemon requests go directly, with one warning", async () => {

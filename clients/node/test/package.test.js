@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { generate, generateClasses } from "../generate-wire.js";
-import { Invalid, Larder, NoDaemon, Problem, Unavailable } from "../index.js";
+import { CutOff, Invalid, Larder, NoDaemon, Problem, Unavailable } from "../index.js";
 import { duration, milliseconds, socketPaths } from "../lib/core.js";
 import { classes } from "../lib/problem.js";
 import { refused } from "./support.js";
@@ -177,12 +177,19 @@ test("S30: the types fit a program (tsc)", { skip: tsc }, () => {
 
 test("S21: the socket is the argument, LARDER_SOCKET, the user's or the system's", () => {
   const system = "/run/larder/api.sock";
-  const environment = { LARDER_SOCKET: "/l", XDG_RUNTIME_DIR: "/x" };
-  assert.deepEqual(socketPaths("/a", environment), ["/a"]);
-  assert.deepEqual(socketPaths(undefined, environment), ["/l"]);
-  assert.deepEqual(socketPaths(undefined, { XDG_RUNTIME_DIR: "/x" }), ["/x/larder/api.sock", system]);
-  assert.deepEqual(socketPaths(undefined, { XDG_RUNTIME_DIR: "relative" }), [system]);
-  assert.deepEqual(socketPaths(undefined, { LARDER_SOCKET: "" }), [system]);
+  const environment = { LARDER_SOCKET: "/l", XDG_RUNTIME_DIR: "/x", XDG_CACHE_HOME: "/c" };
+  const own = ["/x/larder/api.sock", "/c/larder/api.sock", system];
+  const fallbacks = ["/run/user/7/larder/api.sock", "/h/.cache/larder/api.sock", system];
+  for (const uid of [0, 7]) {
+    assert.deepEqual(socketPaths("/a", environment, uid), ["/a"]);
+    assert.deepEqual(socketPaths(undefined, environment, uid), ["/l"]);
+  }
+  delete environment.LARDER_SOCKET;
+  assert.deepEqual(socketPaths(undefined, environment, 7), own);
+  assert.deepEqual(socketPaths(undefined, { XDG_RUNTIME_DIR: "relative", HOME: "/h" }, 7), fallbacks);
+  assert.deepEqual(socketPaths(undefined, { LARDER_SOCKET: "", HOME: "/h" }, 7), fallbacks);
+  // As cachectl: the daemon of root is the system's.
+  assert.deepEqual(socketPaths(undefined, environment, 0), [system]);
 });
 
 test("S4: without a daemon the error prints both ways to begin", async () => {
@@ -231,6 +238,28 @@ test("an idle connection that the daemon has closed is not an error", async () =
   assert.equal(count, 3);
   cache.close();
   closing.close();
+});
+
+test("a save that gets no further ends with the last problem", { timeout: 60_000 }, async () => {
+  const path = join(folder, "cutting.sock");
+  let count = 0;
+  const cutting = net.createServer((connection) => {
+    // Each answer is cut off before its body.
+    connection.once("data", () => {
+      count += 1;
+      connection.end("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n");
+    });
+    connection.on("error", () => {});
+  });
+  cutting.listen(path);
+  await once(cutting, "listening");
+  const cache = new Larder({ socket: path });
+  const error = await cache.save("film", join(folder, "film")).catch((error) => error);
+  cache.close();
+  cutting.close();
+  assert.ok(error instanceof CutOff, error);
+  assert.equal(count, 11);
+  assert.deepEqual(readdirSync(folder).filter((name) => name.startsWith(".larder")), []);
 });
 
 test("a duration is a text or a number of milliseconds", () => {

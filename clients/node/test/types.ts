@@ -8,6 +8,9 @@ const url = "https://api.example.com/todos";
 
 export async function reads(signal: AbortSignal): Promise<string[]> {
   const entry = await cache.get(url, { policy: "network-first", networkWait: "300ms", signal });
+  const body = { query: "{ books { title } }" };
+  const books = await cache.get(url, { method: "POST", body });
+  await cache.get(url, { method: "QUERY", bodyText: books.text, contentType: "text/plain" });
   const [[row, mark]]: Array<[any, Mark]> = entry.rows("/items");
   for await (const view of cache.follow(url, { heartbeat: 5_000, refresh: "30s", signal })) show(view);
   for await (const event of cache.watch({ prefix: "notes/", since: 3, initial: true })) {

@@ -97,6 +97,16 @@ const calls = {
   fetch: (cache, { url, ...rest }) => cache.fetch(url, rest),
   follow: (cache, { url, ...rest }) => cache.follow(url, rest),
   get: (cache, { url, ...rest }) => cache.get(url, rest),
+  save: async (cache, { url }) => {
+    const directory = mkdtempSync(join(tmpdir(), "larder-"));
+    try {
+      const size = await cache.save(url, join(directory, "file"));
+      assert.deepEqual(readdirSync(directory), ["file"]);
+      return { size, text: readFileSync(join(directory, "file"), "utf8") };
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  },
   put: (cache, { id, text, content_type }) => cache.put(id, text, { contentType: content_type }),
   modify: (cache, { target, merge }) => cache.modify(target, { merge }),
   modify_and_wait: async (cache, { target, merge, wait }) =>
@@ -118,7 +128,8 @@ async function provide(server, { origin, credential }, exchanges) {
   assert.deepEqual(reasons, orders);
 }
 
-for (const name of readdirSync(folder).filter((name) => name.endsWith(".json"))) {
+const names = [...readdirSync(folder), ...readdirSync(`${folder}python-node`).map((name) => `python-node/${name}`)];
+for (const name of names.filter((name) => name.endsWith(".json"))) {
   const vector = JSON.parse(readFileSync(folder + name, "utf8"));
   test(`${vector.rule}: ${vector.name} (${name})`, { timeout: 60_000 }, async () => {
     const server = await start(folder + name);

@@ -39,13 +39,15 @@ class Route:
 
     def fields(self, method: str, headers: Mapping[str, str]) -> dict[str, str]:
         """The further header fields of a request."""
+        # A child of a fork has another name.
+        fields = {"Larder-Client": self._client.name, **self._fields}
         if not self.waits(method):
-            return self._fields
+            return fields
         if "authorization" in headers or "cookie" in headers:
             detail = "A write that is sent later has no Authorization and no Cookie."
             hint = "Set the credential once: cachectl origin login NAME"
             raise fault("bad-request", detail, hint=hint)
-        return {**self._fields, "Prefer": "respond-async"}
+        return {**fields, "Prefer": "respond-async"}
 
     def connect(self, patience: float = CONNECT_TIME) -> socket.socket:
         connection, _ = run(self._client._open(patience=patience))
@@ -76,8 +78,10 @@ def told(
     if not isinstance(members, dict):
         return answer, None
     answer.modifier = members.get("id") if status == 202 else None
-    kind, server = (headers.get(name, "") for name in ("content-type", "server"))
-    is_own = kind.startswith("application/problem+json") and server.startswith("larderd/")
+    is_problem = headers.get("content-type", "").startswith("application/problem+json")
+    # An origin may answer with a problem, too. The daemon's member says that it has answered.
+    own_member = headers.get("cache-status", "").rpartition("larder;")[2]
     # 404 and 410 are what the origin has answered.
-    is_refusal = is_own and members.get("type") != "urn:larder:deleted"
+    is_told = "fwd-status=" in own_member or members.get("type") == "urn:larder:deleted"
+    is_refusal = is_problem and not is_told
     return answer, Problem.of(members) if is_refusal else None

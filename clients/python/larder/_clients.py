@@ -16,9 +16,9 @@ from typing import (
 )  # fmt: skip
 
 from ._connections import BlockingConnection, LoopConnection, run
-from ._core import Core, Members, duration, given, path_of, seconds
+from ._core import Answer, Core, Members, duration, given, path_of, seconds
 from ._model import Credential, Entry, Failure, Receipt, entry_of_headers
-from ._problem import Problem, fault
+from ._problem import Problem, cut_off, fault
 from ._streams import (
     AsyncStream, Awaiting, Blocking, FetchStream, FollowStream, Resumption, Stream, WatchStream,
     operation,
@@ -37,6 +37,8 @@ __all__ = [
 Content = Union[bytes, str, IO[bytes], Iterable[bytes]]
 Path = Union[str, "os.PathLike[str]"]
 BLOCK = 1 << 18
+# Tries of `save` in a row that get no further: about 15 s with the pauses.
+SAVE_TRIES_MAX = 10
 SETTLED = ("confirmed", "failed", "cancelled", "dropped")
 
 
@@ -51,6 +53,32 @@ def download(path: Path) -> Iterator[IO[bytes]]:
     finally:
         with suppress(FileNotFoundError):
             os.unlink(temporary)
+
+
+class PartialBody:
+    """The first `size` bytes of a body in a file, and the strong ETag of that body."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file, self.size, self.tag = file, 0, ""
+
+    def missing_part(self) -> Members:
+        """The fields that ask for the bytes after these."""
+        if not (self.size and self.tag):
+            return {}
+        return {"Range": f"bytes={self.size}-", "If-Range": self.tag}
+
+    def begin(self, answer: Answer) -> None:
+        """Keeps the bytes if the answer goes on after them; a whole answer begins again."""
+        etag = answer.headers.get("etag", "")
+        if answer.status != 206:
+            self.size = self.file.seek(0)
+            self.file.truncate()
+            self.tag = etag if etag.startswith('"') else ""
+            return
+        start = answer.headers.get("content-range", "").partition("-")[0]
+        if start != f"bytes {self.size}" or etag not in ("", self.tag):
+            self.tag = ""
+            raise cut_off("The answer of larderd is another part of the body.")
 
 
 def action(name: str, does: str) -> operation[[], Coroutine[Any, Any, None]]:
@@ -210,6 +238,8 @@ class Operations(Core, Generic[W, I]):
     async def get(self, url: str, **options: Unpack[FetchOptions]) -> Entry:
         """The entry of a URL with its body, or what is stored under another id.
 
+        `method="POST"` and `json`, the body, make it a read of a path that the origin's
+        `post_reads` has. `body` is another name of `json`.
         Without an entry to return, raises the problem. The default policy is `network-first`.
         """
         if not _is_url(url):
@@ -237,28 +267,59 @@ class Operations(Core, Generic[W, I]):
     async def save(self, url: str, path: Path, *, policy: str | None = None) -> int:
         """Writes the exact bytes of a URL or of a stored id to a file, and returns their number.
 
-        The file gets its name when all bytes are on disk.
+        The file gets its name when all bytes are on disk. After a cut the client asks for the
+        bytes that are missing, or for all if the body has no strong ETag.
         """
+        resumption, longest = Resumption(self), 0
+        with download(path) as file:
+            body = PartialBody(file)
+            while True:
+                try:
+                    await self._receive(body, url, policy)
+                    break
+                except Problem as error:
+                    if body.size > longest:
+                        longest = body.size
+                        resumption.spoke()
+                    # A refusal before the first cut is the answer to the call.
+                    is_refusal = not (isinstance(error, CutOff) or resumption.was_connected)
+                    if is_refusal or resumption.failures >= SAVE_TRIES_MAX:
+                        raise
+                    await resumption.after(error)
+            file.flush()
+            await self._io.call(os.fsync, file.fileno())
+        return body.size
+
+    async def _receive(self, body: PartialBody, url: str, policy: str | None) -> None:
+        """Writes the bytes that the body does not have yet."""
+        part = body.missing_part()
+        try:
+            answer = await self._bytes(url, policy, part)
+        except Problem as error:
+            if not part or 416 not in (error.status, error.origin_status):
+                raise
+            body.tag = ""
+            raise cut_off("The body is shorter than its first part.") from error
+        with closing(answer):
+            body.begin(answer)
+            while data := await answer.chunk():
+                await self._io.call(body.file.write, data)
+                body.size += len(data)
+
+    async def _bytes(self, url: str, policy: str | None, part: Members) -> Answer:
+        """The exact bytes of a URL or of a stored id, or a part of them."""
         target, query = path_of("entries", url), {}
         if _is_url(url):
             target, query = "/v1/get", {"url": url, "policy": policy}
         try:
-            answer = await self.request("GET", target, query, timeout=None)
+            return await self.request("GET", target, query, headers=part, timeout=None)
         except Problem as problem:
             if "raw_href" not in problem.members:
                 raise
             # The daemon refuses to store the answer, and passes it through.
-            fields = {"Cache-Control": "no-store", "Larder-Account": self.account}
+            fields = {"Cache-Control": "no-store", "Larder-Account": self.account, **part}
             href = problem.members["raw_href"]
-            answer = await self.request("GET", href, headers=fields, timeout=None)
-        size = 0
-        with closing(answer), download(path) as file:
-            while data := await answer.chunk():
-                await self._io.call(file.write, data)
-                size += len(data)
-            file.flush()
-            await self._io.call(os.fsync, file.fileno())
-        return size
+            return await self.request("GET", href, headers=fields, timeout=None)
 
     @operation
     async def put(

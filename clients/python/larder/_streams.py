@@ -12,7 +12,7 @@ from ._connections import run
 from ._core import Answer, Core, Members, given, seconds
 from ._model import Event, Failure, Other, Reset, View, entry_of_frame
 from ._problem import Problem, cut_off, fault
-from ._wire import EVENTS, Deleted, Gone, NoDaemon, Unchanged
+from ._wire import EVENTS, Deleted, Gone, Miss, NoDaemon, Unchanged
 
 if TYPE_CHECKING:
     from typing_extensions import Concatenate, ParamSpec
@@ -30,15 +30,17 @@ class Resumption:
 
     def __init__(self, core: Core, was_connected: bool = False) -> None:
         self._core, self.was_connected, self.failures = core, was_connected, 0
+        # Whether the program has heard of this outage.
+        self.is_told = False
 
     def spoke(self) -> None:
-        self.failures, self.was_connected = 0, True
+        self.failures, self.was_connected, self.is_told = 0, True, False
 
     async def after(self, error: Problem) -> None:
         """Waits with backoff and jitter; raises an error after which no try makes sense."""
+        self.was_connected = self.was_connected or not isinstance(error, NoDaemon)
         # Without a daemon from the start, the text tells how to begin.
-        is_new = isinstance(error, NoDaemon) and not self.was_connected
-        if is_new or not error.retryable:
+        if not (self.was_connected and error.retryable):
             raise error
         longest = min(PAUSE_MAX, PAUSE_MIN * 2 ** min(self.failures, 10))
         self.failures += 1
@@ -49,11 +51,11 @@ class AsyncStream(Generic[T]):
     """The items of a stream. The connection closes with the loop's end, or with `close`."""
 
     path = "/v1/fetch"
+    answer: Answer | None = None
 
     def __init__(self, core: Core, command: Members) -> None:
         self.core, self.command, self.is_closed = core, given(command), False
         self.resumption = Resumption(core)
-        self.answer: Answer | None = None
         self.items: list[T] = []
         # The daemon limits the time of a fetch.
         limit = command.get("timeout")
@@ -71,8 +73,8 @@ class AsyncStream(Generic[T]):
                 if self.is_closed:
                     break  # `close` did not see the connection.
                 frame, line = await answer.frame()
-                self.resumption.spoke()
                 await self.take(frame, line)
+                self.resumption.spoke()
             except Problem as error:
                 self.disconnect()
                 if self.is_closed or self.core.is_closed:
@@ -134,19 +136,26 @@ class WatchStream(AsyncStream[Event]):
             await super().failed(error)
 
 
+def fetch_members(command: Members) -> Members:
+    """The command as the daemon reads it: `json` is its `body`."""
+    body = command.get("json")
+    if body is not None and command.get("body") is not None:
+        raise TypeError("give the body as json or as body")
+    members = {name: value for name, value in command.items() if name != "json"}
+    return members if body is None else {**members, "body": body}
+
+
 class FetchStream(AsyncStream[View]):
     def __init__(self, core: Core, command: Members) -> None:
-        super().__init__(core, command)
+        super().__init__(core, fetch_members(command))
         if not command.get("follow"):
             self.silence = self.head_time
 
     async def take(self, frame: dict[str, Any], line: bytes) -> None:
         kind = frame.get("type")
         if kind == "snapshot":
-            path, body = frame["entry"].get("body_href"), None
-            if path:
-                answer = await self.core.request("GET", path, None if "?" in path else {})
-                body = await answer.body()
+            path = frame["entry"].get("body_href")
+            body = await self.body(path) if path else None
             self.items.append(entry_of_frame(frame, line, body))
         elif kind in ("unchanged", "deleted"):
             self.items.append(Deleted(frame) if kind == "deleted" else Unchanged(frame))
@@ -154,6 +163,14 @@ class FetchStream(AsyncStream[View]):
             self.items.append(Failure(Problem.of(frame["problem"])))
         elif kind == "end":
             await self.ended(frame)
+
+    async def body(self, path: str) -> bytes:
+        """The body of a snapshot that did not fit into its frame."""
+        try:
+            answer = await self.core.request("GET", path, None if "?" in path else {})
+            return await answer.body()
+        except (Gone, Miss) as error:
+            raise cut_off("The body of a snapshot was removed before it was read.") from error
 
     async def ended(self, frame: Members) -> None:
         self.is_closed = True
@@ -170,21 +187,23 @@ class FetchStream(AsyncStream[View]):
 
 
 class FollowStream(FetchStream):
-    shown, is_deleted, is_outage_told = -1, False, False
+    shown, is_deleted = -1, False
 
     async def take(self, frame: dict[str, Any], line: bytes) -> None:
-        kind, revision, self.is_outage_told = frame.get("type"), frame.get("rev", 0), False
+        kind, revision = frame.get("type"), frame.get("rev", 0)
         if kind == "snapshot":
             # An older cached view: the program has a newer one, which is no longer cached.
             is_older = revision < self.shown and frame.get("source") != "network"
             if is_older or revision == self.shown:
                 return
+        elif kind == "deleted" and self.is_deleted:
+            return
+        await super().take(frame, line)
+        # Reading the body may have failed: then the program has not seen the revision.
+        if kind == "snapshot":
             self.shown, self.is_deleted = revision, False
         elif kind == "deleted":
-            if self.is_deleted:
-                return
             self.is_deleted = True
-        await super().take(frame, line)
 
     async def ended(self, frame: Members) -> None:
         raise cut_off("larderd has ended the stream.")
@@ -199,8 +218,8 @@ class FollowStream(FetchStream):
         else:
             is_first = self.resumption.was_connected and self.resumption.failures == 0
             await self.resumption.after(error)
-            if not is_first and not self.is_outage_told:
-                self.is_outage_told = True
+            if not is_first and not self.resumption.is_told:
+                self.resumption.is_told = True
                 self.items.append(Failure(error))
 
 

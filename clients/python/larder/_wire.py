@@ -91,7 +91,7 @@ class FetchOptions(TypedDict, total=False):
     policy: Optional[str]; network_wait: Duration; timeout: Duration; normalize: Optional[bool]
     partial: Optional[bool]; headers: Optional[Mapping[str, str]]; method: Optional[str]
     body: Optional[Any]; body_text: Optional[str]; body_b64: Optional[str]
-    content_type: Optional[str]
+    content_type: Optional[str]; json: Optional[Any]
 
 class WriteOptions(TypedDict, total=False):
     id: Optional[str]; request: Optional[Mapping[str, Any]]; lane: Optional[str]

@@ -17,7 +17,8 @@ from ._problem import Problem
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-# The URL with each byte as it is; urllib3 spells it in its own way on the way to the connection.
+# The URL of the request with each byte as it is: urllib3 spells it in its own way before it calls
+# `putrequest`. requests calls `request_url` for each request, on the thread that sends it.
 _target = threading.local()
 
 
@@ -45,10 +46,6 @@ class _Connection(HTTPConnection):
 class _Pool(HTTPConnectionPool):
     ConnectionCls = _Connection
 
-    def urlopen(self, method: str, url: str, *args: Any, **kwargs: Any) -> Any:
-        _target.url = url
-        return super().urlopen(method, url, *args, **kwargs)
-
 
 class Adapter(HTTPAdapter):
     """Sends the requests of a session to the daemon: `session.mount(PREFIX, Adapter())`.
@@ -73,8 +70,9 @@ class Adapter(HTTPAdapter):
         """The daemon checks certificates."""
 
     def request_url(self, request: Any, proxies: Any) -> str:
-        url: str = request.url
-        return url.partition("#")[0]
+        url: str = request.url.partition("#")[0]
+        _target.url = url
+        return url
 
     def send(
         self, request: requests.PreparedRequest, *arguments: Any, **options: Any
@@ -86,8 +84,10 @@ class Adapter(HTTPAdapter):
             raise requests.exceptions.InvalidHeader(str(problem)) from problem
         try:
             return super().send(sent, *arguments, **options)
-        except requests.ConnectionError as error:
-            reason = getattr(error.args[0], "reason", None) if error.args else None
+        except (requests.ConnectionError, _Unreached) as error:
+            # requests 2.28 passes on the error of urllib3 if the body has no length.
+            cause = error.args[0] if error.args else None
+            reason = error if isinstance(error, _Unreached) else getattr(cause, "reason", None)
             if not isinstance(reason, _Unreached):
                 raise
             if self._fallback is None or self._route.waits(method):
@@ -119,6 +119,8 @@ def install(*urls: str, **options: Any) -> Adapter:
 
     `options` are those of the adapter.
     """
+    if not urls:
+        raise ValueError("give the URLs to send: install('https://api.example.com/')")
     adapter = Adapter(**options)
     get_adapter = requests.Session.get_adapter
 

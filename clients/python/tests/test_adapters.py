@@ -1,7 +1,12 @@
 """The adapters for requests and httpx (S22, S23), with the versions of the running Python."""
 
 import asyncio
+import itertools
 import json
+import re
+import socketserver
+import tempfile
+import threading
 import unittest
 import warnings
 
@@ -19,6 +24,43 @@ except ImportError:
     httpx = None
 
 
+class Recorder:
+    """A socket that answers each request with 200, and keeps its head."""
+
+    def __enter__(self):
+        self.folder, self.heads = tempfile.TemporaryDirectory(), []
+        self.socket = self.folder.name + "/s"
+        recorder = self
+
+        class Handler(socketserver.StreamRequestHandler):
+            def lines(self, end):
+                return b"".join(itertools.takewhile(lambda line: line != end, self.rfile))
+
+            def handle(self):
+                head = self.lines(b"\r\n")
+                if not head:
+                    return  # The transport of httpx looks for the daemon.
+                recorder.heads.append(head.decode())
+                if b"chunked" in head:
+                    self.lines(b"0\r\n")
+                    self.rfile.readline()
+                self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+
+        self.server = socketserver.ThreadingUnixStreamServer(self.socket, Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+        self.folder.cleanup()
+
+    def names(self):
+        """The name of the client in each request."""
+        found = [re.search(r"^larder-client: (.+)\r$", head, re.I | re.M) for head in self.heads]
+        return [one and one[1] for one in found]
+
+
 class Common(DaemonTest):
     has_nginx = True
     __test__ = False
@@ -32,6 +74,13 @@ class Common(DaemonTest):
     def received(self):
         lines = self.origin.ask("GET", "/_received").splitlines()
         return [json.loads(line) for line in lines]
+
+    def refuse(self, path):
+        """The origin answers writes with a problem of its own, as many APIs do."""
+        problem = {"type": "https://example.com/taken", "title": "The name is taken", "status": 422}
+        more = {"type": "application/problem+json", "body": problem}
+        self.origin.control(prefix=path, method="POST", status=422, **more)
+        return problem
 
     def hold(self, path):
         self.origin.control(prefix=path, does="hold")
@@ -116,6 +165,41 @@ class RequestsTests(Common):
         self.assertEqual(self.session().put(self.url, json={"t": text}).status_code, 204)
         self.assertEqual(json.loads(self.origin.ask("GET", "/a"))["t"], text)
 
+    def test_a_body_without_a_length_is_sent_to_its_own_url(self):
+        # The first request of a thread, and one after a request of another URL.
+        session = self.session()
+        for n in (1, 2):
+            answer = session.post(self.origin.url + "/list", data=iter([b'{"n": ', b"%d}" % n]))
+            self.assertEqual((answer.status_code, answer.json()["n"]), (201, n))
+            self.assertEqual(session.get(self.url).json(), {"n": 1})
+        self.assertEqual([one["n"] for one in json.loads(self.origin.ask("GET", "/list"))], [1, 2])
+
+    def test_a_body_without_a_length_goes_to_the_origin_without_a_daemon(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            session = self.session(socket="/nonexistent")
+            answer = session.post(self.origin.url + "/list", data=iter([b'{"n": 1}']))
+        self.assertEqual((answer.status_code, answer.json()["n"]), (201, 1))
+        with self.assertRaises(requests.ConnectionError):
+            self.session(socket="/nonexistent", fallback=None).post(self.url, data=iter([b"1"]))
+
+    def test_a_problem_of_the_origin_is_an_answer(self):
+        problem = self.refuse("/names")
+        answer = self.session().post(self.origin.url + "/names", json={})
+        self.assertEqual((answer.status_code, answer.json()), (422, problem))
+        self.assertEqual(answer.larder.source, "network")
+
+    def test_requests_have_the_name_of_their_client(self):
+        with Recorder() as daemon:
+            sessions = [self.session(socket=daemon.socket) for _ in range(2)]
+            for session in (sessions[0], *sessions):
+                session.get(self.url)
+            sessions[0].post(self.url, data=iter([b"1"]))
+        names = daemon.names()
+        self.assertTrue(all(names), daemon.heads)
+        self.assertEqual(names[0], names[1])
+        self.assertEqual((names[3], len(set(names))), (names[0], 2))
+
     def test_a_wrong_option_is_refused(self):
         with self.assertRaises(TypeError):
             larder.requests.Adapter(polcy="cache-only")
@@ -144,6 +228,13 @@ class RequestsTests(Common):
         for options in ({"fallback": None}, {"offline_writes": True}):
             with self.assertRaises(requests.ConnectionError):
                 self.session(socket="/nonexistent", **options).put(self.url, json={})
+
+    def test_an_installation_without_a_url_is_refused(self):
+        before = requests.Session.get_adapter
+        with self.assertRaises(ValueError) as caught:
+            larder.requests.install(socket=self.daemon.socket)
+        self.assertIn("install('https://", str(caught.exception))
+        self.assertIs(requests.Session.get_adapter, before)
 
     def test_one_line_changes_an_existing_program(self):
         session = requests.Session()
@@ -209,6 +300,21 @@ class HttpxTests(Common):
         self.hold("/slow")
         with self.assertRaises(httpx.ReadTimeout):
             client.get(self.origin.url + "/slow", timeout=1)
+
+    def test_a_problem_of_the_origin_is_an_answer(self):
+        problem = self.refuse("/names")
+        answer = self.open().post(self.origin.url + "/names", json={})
+        self.assertEqual((answer.status_code, answer.json()), (422, problem))
+        self.assertEqual(answer.larder.source, "network")
+
+    def test_requests_have_the_name_of_their_client(self):
+        with Recorder() as daemon:
+            clients = [self.open(socket=daemon.socket) for _ in range(2)]
+            for client in (clients[0], *clients):
+                client.get(self.url)
+        names = daemon.names()
+        self.assertTrue(all(names), daemon.heads)
+        self.assertEqual((names[0], len(set(names))), (names[1], 2))
 
     def test_without_a_daemon_requests_go_to_the_origin_with_one_warning(self):
         with warnings.catch_warnings(record=True) as caught:

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import json
 import os
+import re
 import resource
 import shutil
 import socket
@@ -11,10 +12,12 @@ import tempfile
 import threading
 import traceback
 import unittest
+from unittest import mock
 
 from support import DaemonTest, await_condition
 
 import larder
+from larder._connections import BlockingConnection, LoopConnection
 
 
 class ReadTests(DaemonTest):
@@ -52,6 +55,59 @@ class ReadTests(DaemonTest):
         with self.assertRaises(larder.Problem):
             self.client.save(self.nginx.url + "/none", self.folder / "none")
         self.assertFalse((self.folder / "none").exists())
+
+    def cut_once(self, kind, count):
+        """Kills the daemon when the client has received so many bytes, and starts it again."""
+        receive, requests, received = kind.receive, [], [0]
+
+        async def watched(connection, timeout):
+            data = await receive(connection, timeout)
+            received[0] += len(data)
+            if received[0] >= count and self.daemon.process:
+                received[0] = -(1 << 40)
+                self.daemon.kill()
+                self.daemon.start()
+            return data
+
+        send = kind.send
+
+        async def recorded(connection, data):
+            requests.append(bytes(data).partition(b"\r\n\r\n")[0].decode("latin-1"))
+            await send(connection, data)
+
+        self.enterContext_(mock.patch.object(kind, "receive", watched))
+        self.enterContext_(mock.patch.object(kind, "send", recorded))
+        return requests
+
+    def begins(self, requests):
+        """The first byte that each request of a body asks for."""
+        found = [re.search(r"\r\nRange: bytes=(\d+)-", one) for one in requests if "/v1/status" not in one]
+        return [int(one[1]) if one else 0 for one in found]
+
+    def test_a_save_goes_on_after_kill_9_in_the_middle(self):
+        data = os.urandom(1 << 20) * 48
+        self.client.put("films/1", data)
+        (self.nginx.www / "film").write_bytes(data)
+        for id in ("films/1", self.nginx.url + "/film"):
+            requests = self.cut_once(BlockingConnection, 20 << 20)
+            self.assertEqual(self.client.save(id, self.folder / "copy"), len(data))
+            self.assertTrue((self.folder / "copy").read_bytes() == data, "other bytes")
+            first, second = self.begins(requests)
+            self.assertEqual(first, 0)
+            self.assertGreaterEqual(second, 20 << 20)
+
+    def test_a_save_of_asyncio_goes_on_after_kill_9_in_the_middle(self):
+        data = os.urandom(1 << 20) * 48
+        self.client.put("films/1", data)
+        requests = self.cut_once(LoopConnection, 20 << 20)
+
+        async def main():
+            async with larder.AsyncClient(self.daemon.socket) as cache:
+                return await cache.save("films/1", self.folder / "copy")
+
+        self.assertEqual(asyncio.run(main()), len(data))
+        self.assertTrue((self.folder / "copy").read_bytes() == data, "other bytes")
+        self.assertGreaterEqual(self.begins(requests)[1], 20 << 20)
 
     def test_a_blob_of_100_MiB_is_stored_and_saved_in_chunks(self):
         source = self.folder / "source"
@@ -174,6 +230,36 @@ class ReadTests(DaemonTest):
 
         self.assertEqual(asyncio.run(main()), {"milk"})
         self.assertEqual((self.folder / "note").read_bytes(), b"milk")
+
+
+class BodyReadTests(DaemonTest):
+    more = ", fetch: {post_reads: [/search]}"
+
+    def test_a_read_with_a_body_comes_offline_too_S31(self):
+        self.origin.control(prefix="/search", method="POST", status=200, body={"found": 1})
+        url, query = self.origin.url + "/search", {"text": "milk"}
+        first = self.client.get(url, method="POST", json=query)
+        self.assertEqual((first.json(), first.source), ({"found": 1}, "network"))
+        self.assertIn(" POST=sha256-", first.id)
+        self.origin.stop()
+        again = self.client.get(url, method="POST", body=query)
+        self.assertEqual((again.id, again.source), (first.id, "cache"))
+        views = list(self.client.fetch(url, method="POST", json=query, policy="cache-only"))
+        self.assertEqual([view.json() for view in views], [{"found": 1}])
+        self.assertEqual(next(self.client.follow(url, method="POST", json=query)).json(), {"found": 1})
+        with self.assertRaises(larder.Miss):
+            self.client.get(url, method="POST", json={"text": "tea"}, policy="cache-only")
+        with self.assertRaises(larder.Invalid) as caught:
+            self.client.get(self.origin.url + "/list", method="POST", json=query)
+        self.assertEqual(caught.exception.type, "urn:larder:not-a-read")
+        with self.assertRaises(TypeError):
+            self.client.get(url, method="POST", json=query, body=query)
+
+        async def main():
+            async with larder.AsyncClient(self.daemon.socket) as cache:
+                return await cache.get(url, method="POST", json=query)
+
+        self.assertEqual(asyncio.run(main()).json(), {"found": 1})
 
 
 class StreamTests(DaemonTest):
@@ -307,8 +393,6 @@ class StreamTests(DaemonTest):
 
 class CancellationTests(unittest.TestCase):
     def test_a_cancellation_that_comes_with_data_is_not_lost(self):
-        from larder._connections import LoopConnection
-
         async def main(path, listener):
             for steps in range(8):
                 connection = LoopConnection(path)
@@ -330,6 +414,36 @@ class CancellationTests(unittest.TestCase):
             listener.bind(f"{folder}/s")
             listener.listen()
             asyncio.run(main(f"{folder}/s", listener))
+
+
+class SaveTests(unittest.TestCase):
+    def test_a_save_that_gets_no_further_ends_with_the_last_problem(self):
+        head = b"HTTP/1.1 200 OK\r\nETag: \"a\"\r\nContent-Length: 9\r\n\r\n1234"
+        asked = []
+
+        def serve(listener):
+            while True:
+                try:
+                    peer, _ = listener.accept()
+                except OSError:
+                    return
+                with peer:
+                    asked.append(peer.recv(1 << 16))
+                    # Each answer is cut off at the same byte.
+                    peer.sendall(head)
+
+        with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(f"{folder}/s")
+            listener.listen()
+            thread = threading.Thread(target=serve, args=(listener,))
+            thread.start()
+            pause = mock.patch("larder._streams.PAUSE_MAX", 0.1)
+            with pause, larder.Client(f"{folder}/s") as client, self.assertRaises(larder.CutOff):
+                client.save("film", f"{folder}/film")
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join(20)
+            self.assertEqual(os.listdir(folder), ["s"])
+        self.assertEqual(len(asked), 1 + larder._clients.SAVE_TRIES_MAX)
 
 
 class NoDaemonTests(unittest.TestCase):

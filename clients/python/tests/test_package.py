@@ -69,7 +69,7 @@ def calls(client, url="https://api.example.com/a"):
     return [
         lambda: client.get("notes/1"),
         lambda: client.get(url),
-        lambda: client.save(url, "/nonexistent/file"),
+        lambda: client.save(url, Path(tempfile.gettempdir()) / "file"),
         lambda: next(client.follow(url)),
         lambda: next(client.watch()),
         lambda: client.put("notes/1", b""),

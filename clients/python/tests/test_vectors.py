@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import tempfile
 import threading
 import unittest
+from pathlib import Path
 
 from support import VECTORS, ScriptedServer
 
@@ -118,6 +120,10 @@ class VectorTests(unittest.TestCase):
             client.provide_credential(arguments["origin"], lambda reason: called.set() or credential)
             served(server, vector)
             self.assertTrue(called.is_set())
+        elif method == "save":
+            with tempfile.TemporaryDirectory() as folder:
+                size = client.save(arguments["url"], f"{folder}/file")
+                self.saved(vector, size, Path(folder))
         else:
             wait = arguments.pop("wait", None)
             if method == "put":
@@ -126,6 +132,11 @@ class VectorTests(unittest.TestCase):
             if wait:
                 self.assertTrue(result.wait(wait))
             self.assertTrue(matches(vector["returns"], result_members(result)), result_members(result))
+
+    def saved(self, vector, size, folder):
+        text = (folder / "file").read_text()
+        self.assertTrue(matches(vector["returns"], {"size": size, "text": text}), (size, text))
+        self.assertEqual([file.name for file in folder.iterdir()], ["file"])
 
     def awaited(self, file):
         vector = json.loads(file.read_text())
@@ -160,6 +171,10 @@ class VectorTests(unittest.TestCase):
             await client.provide_credential(arguments["origin"], renew)
             await asyncio.get_running_loop().run_in_executor(None, served, server, vector)
             self.assertEqual(len(called), 1)
+        elif method == "save":
+            with tempfile.TemporaryDirectory() as folder:
+                size = await client.save(arguments["url"], f"{folder}/file")
+                self.saved(vector, size, Path(folder))
         else:
             wait = arguments.pop("wait", None)
             if method == "put":
@@ -182,7 +197,7 @@ def add(file):
     setattr(VectorTests, f"test_asyncio_{name}", lambda self: self.awaited(file))
 
 
-for vector_file in sorted(VECTORS.glob("*.json")):
+for vector_file in sorted([*VECTORS.glob("*.json"), *VECTORS.glob("python-node/*.json")]):
     add(vector_file)
 
 if __name__ == "__main__":
