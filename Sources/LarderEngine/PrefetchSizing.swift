@@ -20,8 +20,8 @@ struct PrefetchSizes: Sendable {
 
 /// Looks up sizes: in the cache, else by HEAD (RFC 9110 9.3.2), whose answer is not kept.
 ///
-/// An entry that no request was sent for counts with the mean of the known sizes. So a set that is
-/// far too large is refused although its origin is slow.
+/// An entry that there was no time for counts with the mean of the known sizes. So a set that is far
+/// too large is refused although its origin is slow.
 struct PrefetchSizing {
     let context: EngineContext
     let scope: ScopeKey
@@ -81,17 +81,21 @@ struct PrefetchSizing {
         var rest = ids[...]
         var unreachable: Set<OriginName> = []
         var sizes: [(id: EntryID, size: AskedSize)] = []
-        return await withTaskGroup(of: (id: EntryID, name: OriginName, size: AskedSize).self) {
+        return await withTaskGroup(of: (id: EntryID, name: OriginName, size: AskedSize?).self) {
             group in
             var running = 0
             while true {
                 while running < Limits.prefetchHeadsMax, let id = rest.popFirst() {
                     guard context.clock.monotonic() < end, !context.isDraining,
-                        !cancellation.isGivenUp,
-                        let attempt = PinAttempt(context, scope, id),
-                        !unreachable.contains(attempt.name), !isPaused(attempt.name)
+                        !cancellation.isGivenUp
                     else {
                         sizes.append((id, .unasked))
+                        continue
+                    }
+                    guard let attempt = PinAttempt(context, scope, id),
+                        !unreachable.contains(attempt.name), !isPaused(attempt.name)
+                    else {
+                        sizes.append((id, .untold))
                         continue
                     }
                     running += 1
@@ -101,8 +105,8 @@ struct PrefetchSizing {
                 }
                 guard let asked = await group.next() else { return sizes }
                 running -= 1
-                if asked.size == .unasked { unreachable.insert(asked.name) }
-                sizes.append((asked.id, asked.size))
+                if asked.size == nil { unreachable.insert(asked.name) }
+                sizes.append((asked.id, asked.size ?? .untold))
             }
         }
     }
@@ -111,8 +115,8 @@ struct PrefetchSizing {
         context.originStates.refreshPause(of: name, for: scope.scope) != nil
     }
 
-    /// The length that an origin tells.
-    private func size(of id: EntryID, _ origin: OriginSettings) async -> AskedSize {
+    /// The length that an origin tells; nil if it cannot be reached.
+    private func size(of id: EntryID, _ origin: OriginSettings) async -> AskedSize? {
         guard let url = try? WebURL(id.text) else { return .untold }
         let request = UpstreamRequest(
             origin: origin,
@@ -129,7 +133,7 @@ struct PrefetchSizing {
             else { return .untold }
             return .told(min(length, Limits.prefetchSizeBytesMax))
         } catch {
-            return error.isConnectFailure ? .unasked : .untold
+            return error.isConnectFailure ? nil : .untold
         }
     }
 }
@@ -137,9 +141,9 @@ struct PrefetchSizing {
 /// The length of a body, as an origin tells it.
 private enum AskedSize: Sendable, Equatable {
     case told(Int64)
-    /// The answer has no length.
+    /// The answer has no length, or the origin cannot be asked.
     case untold
-    /// No request was sent: the time was over, or the origin cannot be reached or is paused.
+    /// The time was over.
     case unasked
 }
 
