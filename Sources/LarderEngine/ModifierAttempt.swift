@@ -134,6 +134,11 @@ struct ModifierAttempt: Sendable {
             end.verdict = .refused
             return
         }
+        if !isWhole, body.count < limit, !origin.modifiers.refusedIf.isEmpty {
+            // The lost part may have been the refusal.
+            end.verdict = .unclear(.lost)
+            return
+        }
         guard case .confirmed = end.verdict else { return }
         if isWhole {
             end.answer?.mayShowTarget = facts.method != "DELETE"
