@@ -63,6 +63,9 @@ async function receiveRest(core, url, body, options) {
     await body.file.appendFile(piece);
     body.size += piece.length;
   }
+  // A server may send less than it was asked for.
+  const [, whole = "*"] = range.split("/");
+  if (whole !== "*" && Number(whole) !== body.size) throw cutOff("The part ends too early.");
 }
 
 async function request(core, url, headers, { policy, signal }) {
@@ -73,8 +76,7 @@ async function request(core, url, headers, { policy, signal }) {
   } catch (error) {
     if (!error.members?.raw_href) throw error;
     // The daemon refuses to store the answer, and passes it through.
-    const fields = { ...headers, "Cache-Control": "no-store", "Larder-Account": core.account };
-    const raw = { ...options, headers: fields, query: null };
-    return core.request("GET", error.members.raw_href, raw);
+    const more = { ...headers, "Cache-Control": "no-store", "Larder-Account": core.account };
+    return core.request("GET", error.members.raw_href, { ...options, headers: more, query: null });
   }
 }

@@ -4,6 +4,7 @@ import { Core, chunks, problemOf } from "./core.js";
 import { NoDaemon } from "../wire.js";
 import { Problem } from "./problem.js";
 
+const REDIRECTS = [301, 302, 303, 307, 308];
 const NO_BODY = new Set([204, 205, 304]);
 const READS = new Set(["GET", "HEAD", "OPTIONS", "QUERY"]);
 const CACHE_MODES = { "no-store": "no-store", reload: "no-cache", "no-cache": "no-cache" };
@@ -31,13 +32,14 @@ export function createFetch(options = {}) {
     const more = { headers, body: content, signal: request.signal, limit: 0, fresh };
     const answer = await core.send(request.method, request.url.split("#")[0], more);
     if (isRefusal(answer)) throw await problemOf(answer);
-    const { location } = answer.headers;
-    const isSeeOther = answer.statusCode >= 301 && answer.statusCode <= 303 && location;
-    if (!isSeeOther || request.method !== "POST" || request.redirect !== "follow") {
-      return responseOf(answer, request);
-    }
+    const [{ method, signal, redirect }, { location }] = [request, answer.headers];
+    const redirects = { GET: REDIRECTS, HEAD: REDIRECTS, POST: REDIRECTS.slice(0, 3) }[method];
+    const isFollowed = location && redirect === "follow" && redirects?.includes(answer.statusCode);
+    if (!isFollowed) return responseOf(answer, request);
     answer.destroy();
-    return larderFetch(new URL(location, request.url), { signal: request.signal });
+    const next = new URL(location, request.url);
+    // The daemon follows a read as far as the origin's settings allow. No secret goes further.
+    return method === "POST" ? larderFetch(next, { signal }) : previous(next, { method, signal });
   }
 
   async function larderFetch(input, init) {

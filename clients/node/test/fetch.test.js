@@ -193,6 +193,19 @@ describe("createFetch and the daemon", { skip, timeout: 300_000 }, () => {
     await manual.body?.cancel();
   });
 
+  test("S22: a redirect of a GET to another server is followed there", async () => {
+    const elsewhere = http.createServer((_, answer) => reply(answer, 200, { there: true }));
+    await once(elsewhere.listen(0, "127.0.0.1"), "listening");
+    const place = `http://127.0.0.1:${elsewhere.address().port}/b`;
+    origin.treat = (_, answer) => reply(answer, 302, undefined, { Location: place });
+    const moved = await larder(url("/moved"));
+    assert.deepEqual([moved.status, await moved.json()], [200, { there: true }]);
+    const kept = await larder(url("/moved"), { redirect: "manual" });
+    assert.deepEqual([kept.status, kept.headers.get("location")], [302, place]);
+    await kept.body?.cancel();
+    elsewhere.close();
+  });
+
   test("S23: offline writes are queued, and a secret is refused in them", async () => {
     const queued = createFetch({ socket: daemon.socket, offlineWrites: true });
     origin.set("/q", { n: 1 });

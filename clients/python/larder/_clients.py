@@ -238,8 +238,9 @@ class Operations(Core, Generic[W, I]):
     async def get(self, url: str, **options: Unpack[FetchOptions]) -> Entry:
         """The entry of a URL with its body, or what is stored under another id.
 
-        `method="POST"` and `json`, the body, make it a read of a path that the origin's
-        `post_reads` has. `body` is another name of `json`.
+        With `method="POST"` the read has the body `json`, also called `body`. The path must be one
+        of the origin's `post_reads`.
+
         Without an entry to return, raises the problem. The default policy is `network-first`.
         """
         if not _is_url(url):
@@ -305,6 +306,10 @@ class Operations(Core, Generic[W, I]):
             while data := await answer.chunk():
                 await self._io.call(body.file.write, data)
                 body.size += len(data)
+        # A server may send less than it was asked for.
+        whole = answer.headers.get("content-range", "").rpartition("/")[2]
+        if answer.status == 206 and whole not in ("*", str(body.size)):
+            raise cut_off("The answer of larderd ends before the body does.")
 
     async def _bytes(self, url: str, policy: str | None, part: Members) -> Answer:
         """The exact bytes of a URL or of a stored id, or a part of them."""
