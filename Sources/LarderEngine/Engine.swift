@@ -174,7 +174,9 @@ package final class Engine: Sendable {
         order.content = content
         (order.policy, order.headers) = (command.policy ?? origin.fetch.policy, command.headers)
         let accept = order.headers.list("Accept")
-        return try await reply(to: order, origin, fields, accept, scope, reader, cancellation)
+        var request = FetchRequest(order, origin: origin)
+        request.quotesOrigin = true
+        return try await reply(to: request, fields, accept, scope, reader, cancellation)
     }
 
     /// Answers a fetch with one body as ``raw(_:fields:scope:reader:cancellation:)`` does.
@@ -187,26 +189,27 @@ package final class Engine: Sendable {
     ) async throws(Problem) -> RawReply? {
         let origin = try context.origin(of: order.url, in: scope)
         try order.content?.check(order.url, origin)
-        return try await reply(to: order, origin, fields, nil, scope, reader, cancellation)
+        let request = FetchRequest(order, origin: origin)
+        return try await reply(to: request, fields, nil, scope, reader, cancellation)
     }
 
     private func reply(
-        to order: FetchOrder,
-        _ origin: OriginSettings,
+        to given: FetchRequest,
         _ fields: HeaderFields,
         _ accept: String?,
         _ scope: ScopeKey,
         _ reader: StoreReader,
         _ cancellation: ClientCancellation
     ) async throws(Problem) -> RawReply? {
-        try origin.refuseConfigured(order.headers)
-        let order = try TemporaryNames(context: context).current(order, in: scope)
+        try given.origin.refuseConfigured(given.headers)
+        let order = try TemporaryNames(context: context).current(given.command, in: scope)
         let rules = RawRules(
             order.policy ?? .networkFirst,
             control: fields.list("Cache-Control") ?? "",
             accept: accept
         )
-        var request = FetchRequest(order, origin: origin, raw: rules)
+        var request = FetchRequest(order, origin: given.origin, raw: rules)
+        request.quotesOrigin = given.quotesOrigin
         request.range = RangeFields(fields)
         let printer = RawPrinter(
             clock: clock,

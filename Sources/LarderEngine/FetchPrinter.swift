@@ -56,12 +56,11 @@ enum FetchFailure: Equatable, Sendable {
         }
     }
 
-    /// Whether the answer is there, and cannot be kept, is too long to be quoted, or leads where only
-    /// the client may go.
+    /// Whether the answer is there, and cannot be kept, or is too long to be quoted.
     var isToPassOn: Bool {
         switch self {
         case .problem(let problem):
-            [.entryTooLarge, .cacheFull, .storage, .redirectRefused].contains(problem.kind)
+            [.entryTooLarge, .cacheFull, .storage].contains(problem.kind)
         case .refused(let refusal, _): !refusal.isWhole
         case .passed: false
         }
@@ -69,11 +68,12 @@ enum FetchFailure: Equatable, Sendable {
 
     /// Whether the refusal of the origin is its answer.
     ///
-    /// A status that says only that it cannot answer now is none: a cached answer may replace it
-    /// (RFC 5861 4).
+    /// A status that says only that it cannot answer now is none, and neither is a redirect that the
+    /// daemon does not follow: a cached answer may replace it (RFC 5861 4).
     var isAnswer: Bool {
         switch self {
         case .problem: false
+        case .refused(_, let problem) where problem.kind == .redirectRefused: false
         case .refused, .passed: status.map { ![500, 502, 503, 504].contains($0) } ?? false
         }
     }

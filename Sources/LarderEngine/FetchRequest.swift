@@ -14,6 +14,8 @@ struct FetchRequest: Sendable {
     /// Rules of the raw routes, which pass on any answer of the origin, even one that cannot be
     /// stored.
     let raw: RawRules?
+    /// Whether the client reads the origin's own words in place of the daemon's, as under `/o/`.
+    var quotesOrigin = false
     /// The client's Range of a raw read.
     var range: RangeFields?
 
@@ -34,7 +36,9 @@ struct FetchRequest: Sendable {
     var withRange: FetchRequest {
         var order = command
         for field in range?.fields ?? [] { order.headers.append(field.name, field.value) }
-        return FetchRequest(order, origin: origin, client: client, raw: raw)
+        var request = FetchRequest(order, origin: origin, client: client, raw: raw)
+        request.quotesOrigin = quotesOrigin
+        return request
     }
 
     /// Whether the origin is to send only a part if nothing is stored; the part is not stored then.

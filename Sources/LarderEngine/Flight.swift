@@ -38,8 +38,9 @@ final class Flight: Sendable {
         let client: ClientTag?
         /// Whether a client waits for the answer: a poll is no use of the row.
         var isUse = true
-        /// Whether the client wants what the origin says besides of an entry that it does not have.
-        var quotesDeletion = false
+        /// Whether the client wants what the origin says besides of an entry that it does not have,
+        /// or that is elsewhere.
+        var quotesOrigin = false
         /// Takes the answer as it arrives; nil for an answer that is stored and that clients may
         /// share.
         let pipe: BodyPipe?
@@ -270,7 +271,7 @@ struct FlightAnswer: Sendable {
 
 struct OriginRefusal: Equatable, Sendable {
     let status: Int
-    let headers: HeaderFields
+    var headers: HeaderFields
     var cookies = HeaderFields()
     let body: [UInt8]
     let isWhole: Bool
@@ -458,7 +459,7 @@ struct FlightStarter: Sendable {
             isNormalized: cached?.isNormalized ?? false,
             client: request.client,
             isUse: isUse,
-            quotesDeletion: request.raw != nil,
+            quotesOrigin: request.quotesOrigin,
             pipe: pipe
         )
         let now = context.clock.monotonic()

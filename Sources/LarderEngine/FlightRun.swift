@@ -167,7 +167,7 @@ struct FlightRun: ~Copyable {
             flight.becomePrivate()
         }
         let asked = machine.askedURL ?? url
-        let action = machine.headArrived(
+        var action = machine.headArrived(
             head,
             remaining: flight.remaining(),
             rest: rest,
@@ -179,7 +179,7 @@ struct FlightRun: ~Copyable {
             }
             let states = context.originStates
             if await states.sender(of: reply.status, from: asked, for: plan.origin) == .origin {
-                return .finish(failed(rules.ownWay(reply.status, host: host)))
+                action = .giveUp(rules.ownWay(reply.status, host: host))
             }
         } else {
             context.originStates.noteAnswer(plan.origin.name)
@@ -193,7 +193,7 @@ struct FlightRun: ~Copyable {
         case .writeTombstone(let status): return await writeTombstone(status, reply)
         case .ask(let attempt): return .ask(attempt)
         case .pause(let duration): return .pause(duration)
-        case .giveUp(let failure): return .finish(failed(failure))
+        case .giveUp(let failure): return .finish(await plan.end(failure, reply, asked))
         case .nothing: return .finish(cutShort())
         }
     }
@@ -446,7 +446,7 @@ struct FlightRun: ~Copyable {
             if read?.overtakenUse != nil { return overtaken(unstored(entry)) }
             _ = machine.stored()
             for scope in viewers { context.noteRead(of: id, in: scope, nil) }
-            let words = plan.quotesDeletion ? await OriginRefusal(whole: reply) : nil
+            let words = plan.quotesOrigin ? await OriginRefusal(whole: reply) : nil
             return .finish(.deleted(receipt.revision, status: status, words))
         } catch {
             _ = machine.stored()

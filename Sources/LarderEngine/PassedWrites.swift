@@ -363,7 +363,8 @@ private struct PassedWriteRun: Sendable {
     /// A request with a condition leaves once: an origin that has taken it answers a second one with
     /// 412, as if another program had made a change.
     private var isRepeatable: Bool {
-        guard !write.headers.haveCondition else { return false }
+        let isConditional = write.headers.haveCondition || write.headers["If"] != nil
+        guard !isConditional else { return false }
         let rules = write.origin.modifiers
         let hasKey = write.headers[rules.idempotency.header] != nil
         return facts.resends(rules.afterUnknown, isHonoured: rules.idempotency.isHonoured && hasKey)
@@ -389,7 +390,13 @@ private struct PassedWriteRun: Sendable {
         states.notePage(head, from: write.url, of: origin)
         states.noteRest(of: origin.name, for: write.scope.scope, head)
         if !write.isSafe, (200..<400).contains(reply.status) {
-            await PassedWrites(context: context).noteWritten(write.url, write.scope)
+            let written = PassedWrites(context: context)
+            await written.noteWritten(write.url, write.scope)
+            // Of COPY and MOVE (RFC 4918 10.3).
+            let place = write.headers["Destination"].flatMap { try? write.url.resolving($0) }
+            if let place, place.originText == write.url.originText {
+                await written.noteWritten(place, write.scope)
+            }
         }
         return nil
     }

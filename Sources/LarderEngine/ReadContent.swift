@@ -207,11 +207,36 @@ extension Flight.Plan {
     }
 }
 
+extension Flight.Plan {
+    /// The outcome of an answer that is none, or a redirect that the client is left to follow.
+    func end(
+        _ failure: FlightFailure,
+        _ reply: UpstreamReply,
+        _ url: WebURL
+    ) async -> FlightOutcome {
+        let problem = Problem(failure, of: self)
+        guard quotesOrigin, failure.isRefusedRedirect,
+            let words = await OriginRefusal(whole: reply)
+        else { return .failed(problem) }
+        return .refused(words.redirecting(from: url), problem)
+    }
+}
+
 extension OriginRefusal {
     /// Nil if the body is too long to be quoted, or breaks off.
     init?(whole reply: UpstreamReply) async {
+        let length = reply.headers["Content-Length"].flatMap { Int($0) } ?? 0
+        guard length <= Limits.quotedBodyBytesMax else { return nil }
         let (body, isWhole) = await reply.body.read(upTo: Limits.quotedBodyBytesMax)
         guard isWhole else { return nil }
         self.init(reply, body, isWhole: true)
+    }
+
+    /// The same with a Location that names its scheme and host: the client asks under another URL.
+    func redirecting(from url: WebURL) -> OriginRefusal {
+        var refusal = self
+        let location = headers["Location"].flatMap { try? url.resolving($0) }
+        if let location { refusal.headers.set("Location", location.text) }
+        return refusal
     }
 }

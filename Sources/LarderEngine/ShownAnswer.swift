@@ -148,12 +148,14 @@ struct NetworkResultReader {
         let said: NetworkView
         switch outcome {
         case .current(let answer): return try await view(of: answer, reader)
-        case .deleted(_, let status, let words?):
-            // A client of a raw route reads the origin's words.
+        case .deleted(_, let status, let words?) where request.quotesOrigin:
             said = .failed(.refused(words, .gone(request.url, status: status)))
-        case .deleted(let revision, let status, nil):
+        case .deleted(let revision, let status, _):
             said = .deleted(DeletedFrame(revision: revision, status: status))
         case .failed(let problem): said = .failed(.problem(problem))
+        case .refused(_, let problem)
+        where problem.kind == .redirectRefused && !request.quotesOrigin:
+            said = .failed(.problem(problem))
         case .refused(let refusal, let problem): said = .failed(.refused(refusal, problem))
         case .passed(let head): said = .failed(.passed(head))
         }

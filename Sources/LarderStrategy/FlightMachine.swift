@@ -205,11 +205,7 @@ package struct FlightMachine: Equatable, Sendable {
         }
         switch rules.redirect(from: attempt.url, to: location) {
         case .refused(let failure):
-            guard rules.bodyHandling == .passThrough, failure.isRefusedRedirect else {
-                return finish(failure)
-            }
-            state = .passing
-            return .pass
+            return finish(failure)
         case .allowed(let url):
             guard redirects < Limits.redirectsMax else {
                 return finish(.badAnswer("more than \(Limits.redirectsMax) redirects"))

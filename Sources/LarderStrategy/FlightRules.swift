@@ -279,7 +279,7 @@ package enum FlightFailure: Equatable, Sendable {
     case shortage(String)
 
     /// Whether the origin itself names a place that the daemon does not ask for it.
-    var isRefusedRedirect: Bool {
+    package var isRefusedRedirect: Bool {
         switch self {
         case .redirectRefused, .downgradeRefused: true
         default: false

@@ -224,7 +224,12 @@ private struct Cell: Sendable, CustomStringConvertible {
         switch result {
         case .breaksDown(let status), .refuses(let status):
             if response.status == status, response.text == "own words" { return "!" }
-        case .brings, .bringsLate, .confirms, .deletes, .fails, .brings413: break
+        case .deletes:
+            if [404, 410].contains(response.status), response.text == "no" { return "!" }
+        case .fails("redirect-refused"):
+            // The client may follow it.
+            if response.status == 302, response.headers["Location"] != nil { return "!" }
+        case .brings, .bringsLate, .confirms, .fails, .brings413: break
         }
         return (200..<300).contains(response.status)
             ? shown(response.body) : "\(response.status) \(response.text)"

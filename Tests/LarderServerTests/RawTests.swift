@@ -295,7 +295,8 @@ struct RawTests {
                 url,
                 with: .reply(#"{"code":7}"#, status: 404, headers: headers),
                 .reply(String(repeating: "n", count: 70_000), status: 410, headers: headers),
-                .reply(#"{"code":8}"#, status: 404, headers: headers)
+                .reply(#"{"code":8}"#, status: 404, headers: headers),
+                .reply(#"{"code":9}"#, status: 404, headers: headers)
             )
             let own = try await raw(server, "/a")
             #expect(own.status == 404 && own.text == #"{"code":7}"#)
@@ -306,6 +307,33 @@ struct RawTests {
             let path = "/v1/fetch?url=\(url.text)"
             let fetched = try await server.connect().ask("GET", path)
             #expect(try fetched.problem().kind == .deleted)
+            let got = try await server.connect().ask("GET", "/v1/get?url=\(url.text)")
+            #expect(try got.problem().kind == .deleted, "/v1/get has the daemon's problem")
+        }
+    }
+
+    @Test("A fetch that joins a raw request hears of the deletion, not of the origin's words")
+    func joinedDeletion() async throws {
+        try await ServerFixture.run { server in
+            let url = try ServerFixture.url("/a")
+            let gate = Gate()
+            server.upstream.answer(
+                url,
+                with: .json(#"{"v":1}"#, headers: ["Cache-Control": "no-cache"]),
+                .reply("gone", status: 404).held(by: gate)
+            )
+            #expect(try await raw(server, "/a").status == 200)
+            async let own = raw(server, "/a")
+            _ = try await server.upstream.asked.element(1)
+            async let joined = server.connect().ask(
+                "GET",
+                "/v1/fetch?url=\(url.text)&policy=network-first"
+            )
+            let stats = try await server.connect()
+            while try await stats.ask("GET", "/v1/stats").text.contains(#""joined":0"#) {}
+            gate.open()
+            #expect(try await own.text == "gone")
+            #expect(try await joined.problem().kind == .deleted)
         }
     }
 
@@ -317,10 +345,10 @@ struct RawTests {
             let downgrade = ["Location": "http://api.example.com/a"]
             server.upstream.answer(
                 url,
-                with: .reply(status: 302, headers: elsewhere),
-                .reply("there", status: 302, headers: elsewhere),
+                with: .reply("there", status: 302, headers: elsewhere),
                 .reply(status: 307, headers: downgrade),
-                .reply(status: 307, headers: downgrade),
+                .reply(status: 302, headers: ["Location": "//files.example.net/b"]),
+                .reply(status: 302, headers: elsewhere),
                 .reply(status: 302, headers: elsewhere)
             )
             let found = try await raw(server, "/a")
@@ -329,9 +357,13 @@ struct RawTests {
             let lower = try await raw(server, "/a")
             #expect(lower.status == 307)
             #expect(lower.headers["Location"] == downgrade["Location"])
-            let path = "/v1/fetch?url=\(url.text)"
-            let problem = try await server.connect().ask("GET", path).problem()
-            #expect(problem.kind == .redirectRefused)
+            let hostOnly = try await raw(server, "/a")
+            #expect(hostOnly.headers["Location"] == "https://files.example.net/b")
+            for path in ["/v1/fetch", "/v1/get"] {
+                let response = try await server.connect().ask("GET", "\(path)?url=\(url.text)")
+                #expect(try response.problem().kind == .redirectRefused, "\(path)")
+            }
+            #expect(server.upstream.asked.all.count == 5)
         }
     }
 

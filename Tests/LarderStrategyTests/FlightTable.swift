@@ -288,7 +288,7 @@ extension FlightTable {
             row(.askingToPass, .ok, .head(.pass), .passing),
             row(.askingToPass, .notModified, .head(.giveUp(unasked)), .finished),
             row(.askingToPass, .redirect, .head(.ask(there)), .asking(there)),
-            row(.askingToPass, .foreignRedirect, .head(.pass), .passing),
+            row(.askingToPass, .foreignRedirect, .head(.giveUp(refused)), .finished),
             row(.askingToPass, .notFound, .head(.writeTombstone(status: 404)), .storing),
             row(.askingToPass, .unavailable, .head(.pause(pause)), .pausing(plain)),
             row(.askingToPass, .serverError, .head(.pass), .passing),
