@@ -186,7 +186,7 @@ final class Flight: Sendable {
 enum FlightOutcome: Sendable {
     case current(FlightAnswer)
     /// With the origin's words where a raw route asked.
-    case deleted(Revision, status: Int, OriginRefusal? = nil)
+    case deleted(Revision, status: Int, OriginRefusal? = nil, isStored: Bool = true)
     case failed(Problem)
     case refused(OriginRefusal, Problem)
     /// The head of an answer whose body now goes through the plan's ``BodyPipe``.
@@ -203,7 +203,7 @@ enum FlightOutcome: Sendable {
     /// Tells a deletion even though the store could not write it.
     init(unstoredDeletion status: Int, _ store: Store) {
         do throws(StoreError) {
-            self = .deleted(try store.nextRevision(), status: status)
+            self = .deleted(try store.nextRevision(), status: status, isStored: false)
         } catch {
             self = .failed(Problem(error))
         }
@@ -219,9 +219,9 @@ enum FlightOutcome: Sendable {
         case .refused(var refusal, let problem):
             refusal.cookies = HeaderFields()
             return .refused(refusal, problem)
-        case .deleted(let revision, let status, var words):
+        case .deleted(let revision, let status, var words, let isStored):
             words?.cookies = HeaderFields()
-            return .deleted(revision, status: status, words)
+            return .deleted(revision, status: status, words, isStored: isStored)
         case .failed, .passed: return self
         }
     }
@@ -230,7 +230,7 @@ enum FlightOutcome: Sendable {
         switch self {
         case .current(let answer):
             .network(status: answer.status, isStored: answer.isKept, cookies: answer.cookies)
-        case .deleted(_, let status, _):
+        case .deleted(_, let status, _, _):
             .network(status: status, isStored: false, cookies: HeaderFields())
         case .failed, .refused, .passed:
             .cache()

@@ -361,9 +361,15 @@ struct PinAttempt: Sendable {
         switch outcome {
         case .current(let answer):
             return try await confirm(answer)
-        case .deleted(_, let status, _):
+        case .deleted(_, let status, _, let isStored):
             let problem = Problem(.deleted, "the origin answered \(status): it does not have it")
-            return try await refuse(problem, .failed)
+            guard isStored, !origin.isShared, !context.isTargeted(scope, id) else {
+                return try await refuse(problem, .failed)
+            }
+            // The commit of the deletion has told the pin of a user's own row. If the pin says
+            // nothing, a client has asked for it again since.
+            let pin = try await context.store.pins.pin(scope, id)
+            return pin.map { $0.trouble == nil } == true ? .notReached(nil) : .refused(problem)
         case .passed: return .notReached(nil)
         case .failed(let problem), .refused(_, let problem):
             switch problem.kind {

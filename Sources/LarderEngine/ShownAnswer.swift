@@ -148,9 +148,9 @@ struct NetworkResultReader {
         let said: NetworkView
         switch outcome {
         case .current(let answer): return try await view(of: answer, reader)
-        case .deleted(_, let status, let words?) where request.quotesOrigin:
+        case .deleted(_, let status, let words?, _) where request.quotesOrigin:
             said = .failed(.refused(words, .gone(request.url, status: status)))
-        case .deleted(let revision, let status, _):
+        case .deleted(let revision, let status, _, _):
             said = .deleted(DeletedFrame(revision: revision, status: status))
         case .failed(let problem): said = .failed(.problem(problem))
         case .refused(_, let problem)
