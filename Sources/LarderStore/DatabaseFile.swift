@@ -94,12 +94,11 @@ struct DatabaseFile {
     private func checkKinds() throws(StoreError) {
         guard path.isThere else { return Self.removeFiles(path) }
         for name in Self.suffixes.map({ path + $0 }) where name.isThere {
-            guard FileStamp(name) != nil else {
-                throw .unusable(path: name, reason: "it is no ordinary file")
-            }
-            guard access(name, R_OK | W_OK) == 0 else {
-                throw .unusable(path: name, reason: lastSystemError())
-            }
+            let isFile = FileStamp(name) != nil
+            guard !isFile || access(name, R_OK | W_OK) != 0 else { continue }
+            let reason = isFile ? lastSystemError() : "it is no ordinary file"
+            // The last connection to the file removes the WAL and its index as it closes.
+            guard !name.isThere else { throw .unusable(path: name, reason: reason) }
         }
     }
 
