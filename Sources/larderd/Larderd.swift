@@ -54,6 +54,14 @@ struct Larderd: ParsableCommand {
     )
     var exportUnsent = false
 
+    func validate() throws {
+        // Swift reads them from /proc/self/cmdline. Without them --export-unsent, which a removed
+        // package waits for, would start the daemon.
+        guard CommandLine.argc > 0 else {
+            throw ValidationError("the arguments cannot be read: /proc is not mounted")
+        }
+    }
+
     func run() throws {
         // libdispatch would write lines of its own form on stderr where it may not set a niceness.
         setenv("LIBDISPATCH_LOG", "NO", 0)

@@ -47,6 +47,20 @@ expect_equal "with the folders that it made" "" "$(ls "$prefix")"
 expect_match "an unknown option is refused by name" "1.*unknown option '--prefx'" \
     "$({ scripts/install --prefx x 2>&1 || echo 1; } | tac | xargs --delimiter='\n')"
 
+# without_proc COMMAND...: as in a chroot that has no /proc.
+without_proc() {
+    # shellcheck disable=SC2016
+    unshare --user --map-root-user --mount sh -c 'mount -t tmpfs none /proc && exec "$@"' sh "$@"
+}
+if without_proc true 2>/dev/null; then
+    expect_match "without /proc larderd exports nothing, starts nothing and says why" \
+        '^64 .*the arguments cannot be read: /proc is not mounted' \
+        "$(code=0; said=$(without_proc timeout 20 "$bin/larderd" --export-unsent 2>&1) || code=$?
+            echo "$code $said" | xargs --delimiter='\n')"
+else
+    skip "larderd without /proc" "no mount may be made"
+fi
+
 HOME=$work/home
 mkdir "$HOME"
 unset XDG_CONFIG_HOME
