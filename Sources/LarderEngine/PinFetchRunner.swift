@@ -362,7 +362,7 @@ struct PinAttempt: Sendable {
         case .current(let answer):
             return try await confirm(answer)
         case .deleted(_, let status, _, let isStored):
-            let problem = Problem(.deleted, "the origin answered \(status): it does not have it")
+            let problem = Problem(PinTrouble(deleted: status))
             guard isStored, !origin.isShared, !context.isTargeted(scope, id) else {
                 return try await refuse(problem, .failed)
             }

@@ -219,7 +219,7 @@ extension PinTrouble {
         self.init(problem: "pins-full", reason: pinsFull.message)
     }
 
-    init(deleted status: Int) {
+    package init(deleted status: Int) {
         self.init(problem: "deleted", reason: "the origin answered \(status): it does not have it")
     }
 }

@@ -23,7 +23,8 @@ package struct RawWriteCommand: Equatable, Sendable {
 
     /// Whether the request changes nothing at the origin.
     ///
-    /// RFC 9110 9.2.1, RFC 4918 9.1, RFC 3253 3.6, RFC 5323 2. A QUERY (RFC 10008) is a read where its body is one's.
+    /// RFC 9110 9.2.1, RFC 4918 9.1, RFC 3253 3.6, RFC 5323 2. The daemon answers a QUERY (RFC 10008)
+    /// as a read if it can read the body.
     package var isSafe: Bool { ["OPTIONS", "PROPFIND", "REPORT", "SEARCH"].contains(method) }
 
     /// Whether the body is as its Content-Type says, and not of several parts.
