@@ -34,7 +34,7 @@ struct Accepting: WriterPart {
         var acceptances: [Acceptance] = []
         var unread: [TargetName: Target] = look == nil ? [:] : unreadTargets(aims, found)
         // The changes whose targets are read when they are in the file.
-        var open: [(number: ModifierNumber, scope: ScopeKey, changes: [NewChange])] = []
+        var open: [(number: ModifierNumber, scope: ScopeKey, changes: [(EntryID, [UInt8])])] = []
         for (modifier, known) in zip(new, known) {
             if let known {
                 acceptances.append(known)
@@ -88,16 +88,16 @@ struct Accepting: WriterPart {
         _ modifier: inout NewModifier,
         _ unread: inout [TargetName: Target],
         _ look: SeenValues.Reader?
-    ) -> [NewChange] {
+    ) -> [(EntryID, [UInt8])] {
         guard let look else { return [] }
-        var others: [NewChange] = []
+        var others: [(EntryID, [UInt8])] = []
         for place in modifier.changes.indices where !modifier.changes[place].isImplied {
             let change = modifier.changes[place]
             let isRepeated = modifier.changes.contains { $0.id == change.id && $0 != change }
             if !isRepeated, let target = unread[TargetName(modifier.scope, change.id)] {
                 modifier.changes[place].seen = look(change.id, target, change.effect) { _ in nil }
             } else {
-                others.append(change)
+                others.append((change.id, change.effect))
             }
         }
         // A later modifier sees this change in the file.
@@ -105,49 +105,25 @@ struct Accepting: WriterPart {
         return others
     }
 
-    /// Stores what a new modifier sees of targets that are in the file.
-    private func see(
-        _ changes: [NewChange],
+    /// Stores what a modifier sees of targets, unless that takes too long for a step.
+    func see(
+        _ changes: [(EntryID, [UInt8])],
         of number: ModifierNumber,
         _ scope: ScopeKey,
         _ look: SeenValues.Reader?
     ) throws(StoreError) {
+        guard let look else { return }
+        let (reader, most) = (try state.reader, Limits.seenChangesMax)
+        let body = { [reader] in (try? reader.requestBody(of: $0))?.bytes }
         var seen: [(EntryID, SeenValues)] = []
-        for change in changes {
-            let name = TargetName(scope, change.id)
-            let values = try self.seen(name, change.effect, number, look)
-            if let values { seen.append((change.id, values)) }
+        for (id, effect) in changes {
+            let name = TargetName(scope, id)
+            guard let target = try reader.smallTarget(name, before: number, changesMax: most),
+                let values = look(id, target, effect, body)
+            else { continue }
+            seen.append((id, values))
         }
         try state.seen.note(seen, by: number)
-    }
-
-    /// Stores what a modifier sees of a target, unless that takes too long for a step.
-    func see(
-        _ name: TargetName,
-        _ effect: [UInt8],
-        _ number: ModifierNumber,
-        _ look: SeenValues.Reader?
-    ) throws(StoreError) {
-        guard let seen = try seen(name, effect, number, look) else { return }
-        try state.seen.note([(name.id, seen)], by: number)
-    }
-
-    private func seen(
-        _ name: TargetName,
-        _ effect: [UInt8],
-        _ number: ModifierNumber,
-        _ look: SeenValues.Reader?
-    ) throws(StoreError) -> SeenValues? {
-        guard let look,
-            let target = try state.reader.smallTarget(
-                name,
-                before: number,
-                changesMax: Limits.seenChangesMax
-            )
-        else { return nil }
-        let reader = try state.reader
-        let body = { [reader] in (try? reader.requestBody(of: $0))?.bytes }
-        return look(name.id, target, effect, body)
     }
 
     /// Aims with which of them keep the shared row, of those that may.

@@ -1,37 +1,16 @@
 package import LarderModel
 import Synchronization
 
-/// The temporary ids whose writes are settled, in memory: every read asks for them.
-///
-/// The index changes after the commit that changes the table. It has at most
-/// ``Limits/aliasesPerUserMax`` ids of each user.
-package final class AliasIndex: Sendable {
+/// The temporary ids whose writes are settled, in memory, changed after the commit of their table.
+final class AliasIndex: Sendable {
     struct Key: Hashable, Sendable {
         /// The text of the scope.
         let scope: String
         let name: TemporaryID
     }
 
-    package struct Alias: Equatable, Sendable {
-        /// The id with the temporary name.
-        package let id: EntryID
-        /// Nil where the origin has not told an id.
-        package let real: EntryID?
-        /// The origin's id as JSON; opaque here.
-        package let value: [UInt8]
-        var usedAt: Timestamp
-
-        init(_ stored: StoredTemporary) {
-            (id, real, value, usedAt) = (stored.id, stored.real, stored.value, stored.usedAt)
-        }
-
-        init(_ renamed: RenamedID, at now: Timestamp) {
-            (id, real, value, usedAt) = (renamed.from, renamed.to, renamed.value, now)
-        }
-    }
-
     private struct State {
-        var aliases: [Key: Alias] = [:]
+        var aliases: [Key: StoredTemporary] = [:]
         /// Names that were used since their row was written.
         var used: Set<Key> = []
     }
@@ -43,7 +22,7 @@ package final class AliasIndex: Sendable {
     var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
 
     /// The alias of a name; a use once a day is noted.
-    func alias(of name: TemporaryID, _ scope: ScopeKey, now: Timestamp) -> Alias? {
+    func alias(of name: TemporaryID, _ scope: ScopeKey, now: Timestamp) -> StoredTemporary? {
         guard !isEmpty else { return nil }
         let key = Key(scope: scope.text, name: name)
         return state.withLock { state in
@@ -57,7 +36,7 @@ package final class AliasIndex: Sendable {
         }
     }
 
-    func set(_ key: Key, _ alias: Alias) { change { $0.aliases[key] = alias } }
+    func set(_ key: Key, _ alias: StoredTemporary) { change { $0.aliases[key] = alias } }
 
     func remove(_ keys: [Key]) {
         change { state in
@@ -100,8 +79,7 @@ extension ModifierStore {
         return alias.real ?? id
     }
 
-    /// The alias of a temporary id whose write is settled.
-    package func alias(of name: TemporaryID, in scope: ScopeKey) -> AliasIndex.Alias? {
+    package func alias(of name: TemporaryID, in scope: ScopeKey) -> StoredTemporary? {
         store.shared.aliases.alias(of: name, scope, now: store.now())
     }
 
@@ -110,7 +88,10 @@ extension ModifierStore {
         _ scope: ScopeKey
     ) async throws(StoreError) -> [TemporaryID: StoredTemporary] {
         try await store.read { reader throws(StoreError) in
-            try reader.stateReader().temporaries(names, scope)
+            let rows = TemporaryRows(connection: try reader.stateReader().connection)
+            var found: [TemporaryID: StoredTemporary] = [:]
+            for name in names { found[name] = try rows.find(name, scope) }
+            return found
         }
     }
 }

@@ -60,11 +60,6 @@ package struct PendingChanges: Equatable, Sendable {
 package struct EntityMarks: Equatable, Sendable {
     package let pending: [String]
     package let failed: [String]
-
-    package init(pending: [String], failed: [String]) {
-        self.pending = pending
-        self.failed = failed
-    }
 }
 
 package enum ShownRow<Value> {

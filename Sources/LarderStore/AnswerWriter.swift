@@ -123,7 +123,7 @@ struct AnswerWriter: WriterPart {
                 try state.rows.merge(entities, number, name, since: start, merging)
             }
             try sharing.answered(name, viewers, isMix: kept != .none, at: step, now: now)
-            if entities.hidesShared { try hiding.hideShared(id, from: scope) }
+            if entities.hidesShared { try hiding.hideShared(name) }
         }
         return saved
     }
@@ -135,7 +135,7 @@ struct AnswerWriter: WriterPart {
     private func hideShared(by entities: NewEntities) throws(StoreError) {
         guard entities.hidesShared, !shared.residency.isEmpty else { return }
         for id in entities.ids where !shared.residency.covers(entities.scope, id) {
-            try hiding.hideSaved(id, from: entities.scope)
+            try hiding.hideSaved(TargetName(entities.scope, id))
         }
     }
 
@@ -144,7 +144,7 @@ struct AnswerWriter: WriterPart {
         let place = TargetName(scope, id)
         guard shared.residency.covers(scope, id) else {
             let step = try cache.answers.delete(entity, now: now)
-            if entity.hidesShared { try hiding.hideShared(id, from: scope) }
+            if entity.hidesShared { try hiding.hideShared(place) }
             return step
         }
         let viewers = try sharing.viewers(of: place)
@@ -164,7 +164,7 @@ struct AnswerWriter: WriterPart {
         }
         // That its URL is gone has a later revision.
         if step == nil { try state.targets.raise(place, to: revisions.last) }
-        if entity.hidesShared { try hiding.hideShared(id, from: scope) }
+        if entity.hidesShared { try hiding.hideShared(place) }
         try sharing.answered(place, viewers, at: step, now: now)
         return step
     }

@@ -7,22 +7,30 @@ struct CacheOpening {
     /// Why an earlier file was set aside; nil when none was.
     let finding: String?
 
-    struct NewFileOptions {
-        var keySeed: UInt64
-        /// A new file says that there were revisions up to this one.
-        var revision = Revision(0)
-        /// The highest body number so far: a new file numbers its bodies after it.
-        var body: Int64 = 0
-    }
-
-    init(_ configuration: StoreConfiguration, _ options: NewFileOptions) throws(StoreError) {
+    /// A new file has the key seed, revisions up to `revision`, and bodies after the number `body`.
+    init(
+        _ configuration: StoreConfiguration,
+        keySeed: UInt64,
+        revision: Revision = Revision(0),
+        body: Int64 = 0
+    ) throws(StoreError) {
         let database = DatabaseFile.ofCache(configuration)
         func open() throws(StoreError) -> (CacheFile, CacheContents) {
             let connection = try database.openWriter().connection
             // A file is set aside complete, with its WAL.
             connection.keepWALOnClose(true)
             try connection.setPageCache(bytes: configuration.pageCacheBytes(of: .writer))
-            try Self.give(options, to: connection)
+            try connection.execute(
+                """
+                BEGIN IMMEDIATE;
+                INSERT OR IGNORE INTO meta (name, value)
+                VALUES ('key_seed', \(Int64(bitPattern: keySeed))), ('bytes', 0), ('entries', 0),
+                    ('rev', \(revision.number));
+                INSERT INTO sqlite_sequence (name, seq) SELECT 'body', \(body)
+                WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'body');
+                COMMIT
+                """
+            )
             let contents = try CacheContents(reading: connection)
             try Self.probe(connection)
             try Self.checkKeys(configuration.hashMask, contents.keySeed, connection)
@@ -67,25 +75,7 @@ struct CacheOpening {
         }
     }
 
-    private static func give(
-        _ options: NewFileOptions,
-        to connection: SQLiteConnection
-    ) throws(StoreError) {
-        try connection.execute(
-            """
-            BEGIN IMMEDIATE;
-            INSERT OR IGNORE INTO meta (name, value)
-            VALUES ('key_seed', \(Int64(bitPattern: options.keySeed))), ('bytes', 0), ('entries', 0),
-                ('rev', \(options.revision.number));
-            INSERT INTO sqlite_sequence (name, seq) SELECT 'body', \(options.body)
-            WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'body');
-            COMMIT
-            """
-        )
-    }
-
-    /// Reads a row at either end of every table, which finds a cut or overwritten file: reading
-    /// every page would take seconds.
+    /// Reads a row at either end of every table, which finds a cut file without reading all of it.
     private static func probe(_ connection: SQLiteConnection) throws(StoreError) {
         let tables = [
             ("entry", "key"), ("recency", "last_used"), ("body", "body"), ("chunk", "chunk"),
@@ -145,7 +135,7 @@ struct CacheStart {
         let database = DatabaseFile.ofCache(configuration)
         func attempt() -> Result<CacheOpening, StoreError> {
             Result { () throws(StoreError) in
-                try CacheOpening(configuration, CacheOpening.NewFileOptions(keySeed: keySeed))
+                try CacheOpening(configuration, keySeed: keySeed)
             }
         }
         let first = attempt()

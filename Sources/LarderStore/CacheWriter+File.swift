@@ -153,8 +153,7 @@ extension CacheWriter {
     private func makeOpening() throws(StoreError) -> CacheOpening {
         let revision = max(revisions.last, state.highestRevision)
         let (seed, body) = (shared.keySeed, shared.highestBody)
-        let options = CacheOpening.NewFileOptions(keySeed: seed, revision: revision, body: body)
-        return try CacheOpening(configuration, options)
+        return try CacheOpening(configuration, keySeed: seed, revision: revision, body: body)
     }
 
     private func tryAgain() {

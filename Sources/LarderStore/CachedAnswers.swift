@@ -136,7 +136,7 @@ struct CachedAnswers {
                 step.start = start
             }
             // The mark follows the entity's revision.
-            if new.hidesShared { try cache.hiding.hideShared(found.id, from: step.scope) }
+            if new.hidesShared { try cache.hiding.hideShared(TargetName(step.scope, found.id)) }
             step.rows.insert(found.key)
             merged.append(entity)
         }
@@ -233,7 +233,7 @@ struct CachedAnswers {
         var entry = new.entry
         entry.revision = if let known { known } else { try revision(of: &step) }
         try write(entry, template, form, over: old, &step)
-        if new.hidesShared { try cache.hiding.hideShared(entry.id, from: step.scope) }
+        if new.hidesShared { try cache.hiding.hideShared(TargetName(step.scope, entry.id)) }
         if case .uploaded(let upload) = new.body { cache.forget(upload) }
         try tell(&step, entry: isSame ? nil : (key, new.change(at: entry.revision)))
         return PutReceipt(revision: entry.revision, isNew: old == nil, isSame: isSame)

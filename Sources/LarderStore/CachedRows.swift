@@ -103,7 +103,7 @@ struct CachedRows {
         // The upload has counted its chunks already.
         cache.state.totals.bytes -= uploaded ?? 0
         if new.hidesShared || given != nil {
-            try cache.hiding.hideShared(entry.id, from: new.scope, olderThan: given)
+            try cache.hiding.hideShared(new.name, olderThan: given)
         }
         if given == nil, !isSame { try cache.log.append(new.change(at: entry.revision)) }
         try cache.eviction.makeRoom(for: size, keeping: [key], now: now)
@@ -286,26 +286,14 @@ struct CachedRows {
         let statement = try cache.connection.statement(raising)
         try statement.run((":key", found.key.number), (":rev", step.number))
         // The user has seen later content than a shared row that was stored in between.
-        try cache.hiding.hideShared(id, from: scope)
+        try cache.hiding.hideShared(TargetName(scope, id))
         cache.state.highestRevision = max(cache.state.highestRevision, step)
         cache.noteChange(of: found.key)
     }
 
-    func markStale(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
-        try run(.markStale, scope, id)
-    }
-
-    /// Says that the origin has something else by now.
-    func forgetValidators(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) {
-        try run(.forgetValidators, scope, id)
-    }
-
-    private func run(
-        _ statement: CacheStatement,
-        _ scope: ScopeKey,
-        _ id: EntryID
-    ) throws(StoreError) {
-        guard let found = try find(scope, id), found.kind == .fetched else { return }
+    /// Runs a statement that marks an answer: stale, or without validators.
+    func run(_ statement: CacheStatement, _ name: TargetName) throws(StoreError) {
+        guard let found = try find(name.scope, name.id), found.kind == .fetched else { return }
         try cache.statements[statement].run((":key", found.key.number))
         cache.noteChange(of: found.key)
     }

@@ -130,8 +130,7 @@ struct ChangeLog {
             DELETE FROM change_log WHERE \(scopes.condition)
             RETURNING \(size)
             """
-        let statement = try connection.prepare(sql)
-        scopes.bind(to: statement)
+        let statement = try connection.statement(sql, of: scopes)
         while try statement.step() {
             state.rows -= 1
             state.bytes -= statement.integer(.only)

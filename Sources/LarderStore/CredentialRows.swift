@@ -67,12 +67,9 @@ struct CredentialRows {
     /// Throws `overloaded` if the user has too many.
     func set(_ stored: StoredCredential) throws(StoreError) {
         try remove(stored.name)
-        let uid = stored.name.scope.uid ?? 0
-        let count = try connection.statement(
-            "SELECT count(*) AS count FROM credential WHERE scope > :first AND scope < :end",
-            (":first", "\(uid):"),
-            (":end", "\(uid);")
-        ).first { row in row.integer("count") }
+        let user = RowScopes.user(stored.name.scope.uid ?? 0)
+        let sql = "SELECT count(*) FROM credential WHERE \(user.condition)"
+        let count = try connection.statement(sql, of: user).first { $0.integer(.only) }
         guard count ?? 0 < Limits.credentialsPerUserMax else { throw .overloaded }
         try connection.statement(
             """
@@ -100,9 +97,8 @@ struct CredentialRows {
 
     func forget(_ scopes: RowScopes) throws(StoreError) {
         try overwriting { () throws(StoreError) in
-            let rows = try connection.prepare("DELETE FROM credential WHERE \(scopes.condition)")
-            scopes.bind(to: rows)
-            try rows.run()
+            let sql = "DELETE FROM credential WHERE \(scopes.condition)"
+            try connection.statement(sql, of: scopes).run()
         }
     }
 

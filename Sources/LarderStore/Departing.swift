@@ -135,10 +135,6 @@ struct Departing: WriterPart {
     }
 }
 
-extension WriterPart {
-    var departing: Departing { Departing(writer: writer) }
-}
-
 extension TargetBase {
     fileprivate var row: Entry? {
         if case .value(let entry, _) = self { entry } else { nil }

@@ -42,7 +42,7 @@ struct Editing: WriterPart {
         let found = try promotion.bases(of: aims, now: now)
         guard found.large.isEmpty else { return .needs(found.large) }
         try state.modifiers.forgetOldAnswers(for: [new])
-        let bytes = try state.modifiers.size(of: queued, as: new) - queued.size
+        let bytes = new.size + queued.answerBytes - queued.size
         let growth = (uid: new.scope.scope.uid, bytes: bytes)
         if let error = try state.modifiers.refusal(of: [], aims, found, growth: growth) {
             try accepting.forget(found)
@@ -52,7 +52,7 @@ struct Editing: WriterPart {
         try joining.part(groupOf: number, edits: true)
         guard let row = try state.modifiers.row(number) else { return .done(nil) }
         let step = Step(revision: try revisions.next(), now: now)
-        let views = try isDeadLetter ? [] : self.views(of: old.unique)
+        let views = try isDeadLetter ? [] : state.views.views(of: old)
         try state.modifiers.replace(row, new, bytes + queued.size - row.size, step)
         try renaming.replace(dropped, of: new, number, isDeadLetter: isDeadLetter, now)
         let (cause, kept) = (ChangeCause(new), new.changes.map { TargetName(new.scope, $0.id) })
@@ -65,9 +65,8 @@ struct Editing: WriterPart {
             // No modifier leaves, and the marks of its targets change.
             try state.views.logChanges(since: views, without: none, step.revision, cause)
             try accepting.cover(aims, found, now)
-            for change in new.changes where !change.isImplied {
-                try accepting.see(TargetName(new.scope, change.id), change.effect, number, look)
-            }
+            let seen = new.changes.filter { !$0.isImplied }.map { ($0.id, $0.effect) }
+            try accepting.see(seen, of: number, new.scope, look)
             if let error = try state.modifiers.refusal(of: new.scope, since: before) { throw error }
             var left = old
             for name in kept { left.firstIndex(of: name).map { _ = left.remove(at: $0) } }
@@ -80,31 +79,20 @@ struct Editing: WriterPart {
         try state.views.logModifier(row, edited.state, step.revision) { told in
             (told.mark, told.reason, told.client) = (.edited, edited.reason, new.client)
         }
-        let rows = rows(in: (old + kept).unique.map { variants($0.id) })
+        let places = (old + kept).unique.map { variants($0.id) }
+        // If this read fails, only later reads show them.
+        let rows = (try? settling.variantRows(in: places)) ?? []
         return .done(EditedModifier(modifier: edited, cause: cause, variants: rows))
     }
+}
 
-    /// Gives the rows of variants; if this read fails, only later reads show them.
-    private func rows(in places: [VariantPlaces?]) -> [VariantRow] {
-        (try? settling.variantRows(in: places)) ?? []
-    }
-
-    private func views(of names: [TargetName]) throws(StoreError) -> [ViewBefore] {
-        var views: [ViewBefore] = []
-        for name in names { views.append(try state.views.view(of: name)) }
-        return views
-    }
-
-    private func changeDeadLetters(from old: [TargetName], to new: [TargetName]) {
+extension WriterPart {
+    fileprivate func changeDeadLetters(from old: [TargetName], to new: [TargetName] = []) {
         afterCommit { [index = shared.residency] in
             for name in new { index.addDeadLetters(name.scope, name.id, 1) }
             for name in old { index.addDeadLetters(name.scope, name.id, -1) }
         }
     }
-}
-
-extension WriterPart {
-    var editing: Editing { Editing(writer: writer) }
 }
 
 struct DeadLetters: WriterPart {
@@ -141,12 +129,11 @@ struct DeadLetters: WriterPart {
         let requeued = try requeue(row, aims, found.entries, step)
         try renaming.requeue(number, as: requeued, scope)
         try accepting.cover(aims, found, now)
-        for change in try state.reader.queue.modifier(requeued)?.changes ?? []
-        where !change.isImplied {
-            try accepting.see(TargetName(scope, change.id), change.effect, requeued, look)
-        }
+        let changes = try state.reader.queue.modifier(requeued)?.changes ?? []
+        let seen = changes.filter { !$0.isImplied }.map { ($0.id, $0.effect) }
+        try accepting.see(seen, of: requeued, scope, look)
         if let error = try state.modifiers.refusal(of: scope, since: before) { throw error }
-        forgetDead(aims.map(\.name))
+        changeDeadLetters(from: aims.map(\.name))
         let rows = (try? settling.variantRows(in: aims.map { variants($0.name.id) })) ?? []
         return .done(RequeuedModifier(number: requeued, cause: ChangeCause(row), variants: rows))
     }
@@ -162,7 +149,7 @@ struct DeadLetters: WriterPart {
         for name in targets { try state.noteChange(of: name) }
         try state.views.logModifier(row, .failed, step.revision) { $0.mark = .dropped }
         try state.modifiers.remember(row, .failed, step)
-        forgetDead(targets)
+        changeDeadLetters(from: targets)
         return true
     }
 
@@ -174,13 +161,7 @@ struct DeadLetters: WriterPart {
         return row?.isSettled == true && row?.scope == scope.text ? row : nil
     }
 
-    private func forgetDead(_ targets: [TargetName]) {
-        afterCommit { [index = shared.residency] in
-            for name in targets { index.addDeadLetters(name.scope, name.id, -1) }
-        }
-    }
-
-    /// Puts a dead letter at the end of the queue, for another round.
+    /// Puts a dead letter at the end of the queue, for another round, under a new number.
     ///
     /// It waits for those that it depends on that are in the queue, and for no failed one. Dead
     /// letters that depend on it do so under its new number.

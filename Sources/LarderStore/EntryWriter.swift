@@ -279,7 +279,7 @@ struct EntryWriter: WriterPart {
                 try state.views.log(change)
             } else {
                 try cache.rows.raise(row.place, row.id, to: revision)
-                try hiding.hideSaved(row.id, from: row.place)
+                try hiding.hideSaved(TargetName(row.place, row.id))
                 cached.append(change)
             }
         }

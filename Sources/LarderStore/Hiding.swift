@@ -5,15 +5,10 @@ import LarderNormalize
 struct Hiding: WriterPart {
     let writer: StoreWriter
 
-    /// Hides the shared row under an id, if there is one, from the user of a scope; with `revision`
-    /// only one that is older.
-    func hideShared(
-        _ id: EntryID,
-        from scope: ScopeKey,
-        olderThan revision: Revision? = nil
-    ) throws(StoreError) {
-        try cacheIfAny?.hiding.hideShared(id, from: scope, olderThan: revision)
-        try hideSaved(id, from: scope, olderThan: revision)
+    /// Hides the shared row under a name's id, with `revision` only an older one, from its user.
+    func hideShared(_ name: TargetName, olderThan revision: Revision? = nil) throws(StoreError) {
+        try cacheIfAny?.hiding.hideShared(name, olderThan: revision)
+        try hideSaved(name, olderThan: revision)
     }
 
     /// Marks shared rows as hidden after an answer was stored in a file.
@@ -29,27 +24,20 @@ struct Hiding: WriterPart {
         if new.hidesShared {
             fence?.storesOwn(scope, id)
             // The row of `cache.db` has hidden that of `cache.db` itself.
-            if file == .state {
-                try hideShared(id, from: scope)
-            } else {
-                try hideSaved(id, from: scope)
-            }
+            if file == .state { try hideShared(new.name) } else { try hideSaved(new.name) }
         }
         guard scope == shared.sharedScope, let fence else { return }
-        for scope in fence.hiddenFrom(id) { try hideShared(id, from: scope) }
+        for scope in fence.hiddenFrom(id) { try hideShared(TargetName(scope, id)) }
     }
 
     /// The same for one in `state.db` alone, where `cache.db` sees to its own.
-    func hideSaved(
-        _ id: EntryID,
-        from scope: ScopeKey,
-        olderThan revision: Revision? = nil
-    ) throws(StoreError) {
-        let place = shared.sharedScope
-        guard scope != place, let row = try durable(TargetName(place, id)), row.hasEntry,
+    func hideSaved(_ name: TargetName, olderThan revision: Revision? = nil) throws(StoreError) {
+        let place = shared.sharedName(name.id)
+        guard name != place, let row = try durable(place), row.hasEntry,
             revision.map({ row.revision < $0 }) ?? true
         else { return }
-        try state.rows.hide(row, HiddenMark(scope: scope.text, revision: revisions.last.number))
+        let mark = HiddenMark(scope: name.scope.text, revision: revisions.last.number)
+        try state.rows.hide(row, mark)
     }
 
     /// Hides the shared row under a saved row's id from the row's user, before the saved row
@@ -60,7 +48,7 @@ struct Hiding: WriterPart {
         let (scope, id) = (found.name.scope, found.name.id)
         guard found.hasEntry, scope != shared.sharedScope else { return }
         guard id.isEntity, try sharedEntity(id).isLater(than: found.revision) else {
-            return try hideShared(id, from: scope, olderThan: found.revision)
+            return try hideShared(found.name, olderThan: found.revision)
         }
         // The user sees the shared row from now on, which may be the same since long ago.
         try entries.raise(shared.sharedName(id), to: found.revision)
@@ -78,7 +66,7 @@ struct Hiding: WriterPart {
     func isHidden(_ id: EntryID, from scope: ScopeKey) throws(StoreError) -> Bool {
         guard shared.mayHideRows else { return false }
         if shared.residency.covers(shared.sharedScope, id),
-            let isHidden = try state.reader.sharedRows.isHidden(id, from: scope)
+            let isHidden = try state.reader.isHidden(id, from: scope)
         {
             return isHidden
         }
@@ -100,11 +88,9 @@ struct Hiding: WriterPart {
     }
 }
 
-struct SharedRows {
-    let reader: StateReader
-
+extension StateReader {
     func keepers(of id: EntryID) throws(StoreError) -> [Scope] {
-        try reader.connection.statement(
+        try connection.statement(
             "SELECT scope FROM claim INDEXED BY claim_keeper WHERE id = :id AND shared = 1",
             (":id", id.text)
         ).all { $0.scope(.only) }
@@ -116,7 +102,7 @@ struct SharedRows {
             SELECT EXISTS (SELECT 1 FROM hidden WHERE hidden.claim = claim.claim AND hidden.scope = :user)
             FROM claim WHERE scope = :scope AND id = :id AND kind IS NOT NULL
             """
-        let statement = try reader.connection.statement(sql)
+        let statement = try connection.statement(sql)
         statement.bind((":scope", Scope.shared.text), (":id", id.text), (":user", scope.text))
         return try statement.first { $0.isTrue(.only) }
     }
@@ -173,9 +159,7 @@ struct HiddenTable {
     /// Removes the marks of some users; the scope of each.
     func remove(_ scopes: RowScopes) throws(StoreError) -> [String] {
         let sql = "DELETE FROM hidden WHERE \(scopes.condition) RETURNING scope"
-        let statement = try connection.prepare(sql)
-        scopes.bind(to: statement)
-        return try statement.all { $0.text(.only) ?? "" }
+        return try connection.statement(sql, of: scopes).all { $0.text(.only) ?? "" }
     }
 }
 
@@ -196,18 +180,15 @@ struct HiddenTable {
 struct CacheHiding {
     let cache: CacheWriter
 
-    func hideShared(
-        _ id: EntryID,
-        from scope: ScopeKey,
-        olderThan revision: Revision? = nil
-    ) throws(StoreError) {
-        guard scope.scope != .shared,
-            let row = try cache.rows.find(cache.shared.sharedScope, id),
+    func hideShared(_ name: TargetName, olderThan revision: Revision? = nil) throws(StoreError) {
+        guard name.scope.scope != .shared,
+            let row = try cache.rows.find(cache.shared.sharedScope, name.id),
             revision.map({ row.revision < $0 }) ?? true
         else { return }
         // Before the commit: a reader that sees the own row gone has to look for the mark.
         cache.shared.noteHiddenRow()
-        try hide(row.key, HiddenMark(scope: scope.text, revision: cache.revisions.last.number))
+        let last = cache.revisions.last.number
+        try hide(row.key, HiddenMark(scope: name.scope.text, revision: last))
     }
 
     private func hide(_ key: RowKey, _ mark: HiddenMark) throws(StoreError) {

@@ -135,10 +135,6 @@ struct Joining: WriterPart {
         """
 }
 
-extension WriterPart {
-    var joining: Joining { Joining(writer: writer) }
-}
-
 /// The request of several modifiers; it goes to the URL of the first, with its headers.
 package struct JoinedRequest: Equatable, Sendable {
     package let method: String

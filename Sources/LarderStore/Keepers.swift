@@ -45,7 +45,7 @@ struct Keepers {
         if first == nil { try state.rows.noteUnkept(place) }
         guard row.hasBytes else { return }
         for pin in pins where pin.pin != .held {
-            if try state.reader.sharedRows.isHidden(id, from: pin.name.scope) == true { continue }
+            if try state.reader.isHidden(id, from: pin.name.scope) == true { continue }
             try state.pins.setState(of: pin, .held, nil, isWanted: false)
             state.memory.hasUpdates = true
         }

@@ -152,7 +152,7 @@ struct Maintenance {
     /// Nil means that the next round has to try again. Other rows leave meanwhile.
     private func copied(_ large: LargeBody, _ now: Timestamp) async -> Release? {
         do throws(StoreError) {
-            return try await store.submit(now: now) {
+            return try await store.submit(now: now, promotes: false) {
                 writer throws(StoreError) -> CommandResult<Release?> in
                 switch try writer.demotion.prepare([large.name], now: now).first {
                 case .large(let body)?: .needs([body])

@@ -144,11 +144,6 @@ struct ModifierRows {
         }
     }
 
-    /// The size of a modifier once it is as another one, with its kept answer.
-    func size(of row: QueuedRow, as new: NewModifier) -> Int64 {
-        new.size + row.answerBytes
-    }
-
     /// Gives a modifier other changes and another request, which add `bytes` to its size.
     func replace(
         _ row: QueuedRow,
@@ -330,14 +325,14 @@ struct ModifierRows {
     /// Forgets the settled modifiers of some scopes, their logged changes, and marks that hide rows
     /// from them.
     func forget(_ scopes: RowScopes) throws(StoreError) {
-        let history = try state.connection.prepare(
-            """
+        let sql = """
             DELETE FROM history WHERE \(scopes.condition)
             RETURNING scope, \(HistoryColumn.answerSize) AS bytes
             """
-        )
-        scopes.bind(to: history)
-        try countForgotten(history)
+        let history = try state.connection.statement(sql, of: scopes)
+        while try history.step() {
+            count(answer: -history.integer("bytes"), of: history.text("scope") ?? "")
+        }
         try state.credentials.forget(scopes)
         try state.rows.removeMarks(of: scopes)
         try state.log.remove(scopes, &state.memory.log)
@@ -346,11 +341,9 @@ struct ModifierRows {
 
     func setPaused(_ scope: ScopeKey, _ lane: Lane, _ isPaused: Bool) throws(StoreError) {
         if isPaused, let uid = scope.scope.uid {
-            let count = try state.connection.statement(
-                "SELECT count(*) AS count FROM paused_lane WHERE scope > :first AND scope < :end",
-                (":first", "\(uid):"),
-                (":end", "\(uid);")
-            ).first { row in row.integer("count") }
+            let user = RowScopes.user(uid)
+            let sql = "SELECT count(*) FROM paused_lane WHERE \(user.condition)"
+            let count = try state.connection.statement(sql, of: user).first { $0.integer(.only) }
             guard count ?? 0 < Limits.pausedLanesMax else { throw .overloaded }
         }
         let statement = try state.connection.statement(
@@ -410,17 +403,7 @@ struct ModifierRows {
         for old in outdated { count(answer: -old.bytes, of: old.scope) }
     }
 
-    /// Runs a statement that deletes rows of the history.
-    private func countForgotten(_ deletion: SQLiteStatement) throws(StoreError) {
-        defer { deletion.reset() }
-        while try deletion.step() {
-            count(answer: -deletion.integer("bytes"), of: deletion.text("scope") ?? "")
-        }
-    }
-
-    /// Forgets answers above limits that were lowered since the last settlement.
-    ///
-    /// Nothing else would free their bytes while a full queue accepts no modifier.
+    /// Forgets answers above lowered limits: a full queue would not free their bytes otherwise.
     func forgetOldAnswers(for new: [NewModifier]) throws(StoreError) {
         guard state.memory.queue.total.answerBytes > 0 else { return }
         for scope in Set(new.map(\.scope.text)) { try forgetOldAnswers(of: scope) }

@@ -125,7 +125,7 @@ package struct ModifierStore: Sendable {
     ) async throws(StoreError) -> [ScopeKey] {
         guard scope.scope == .shared else { return [scope] }
         return try await store.read { reader throws(StoreError) in
-            try reader.stateReader().sharedRows.keepers(of: id).map(reader.key(for:))
+            try reader.stateReader().keepers(of: id).map(reader.key(for:))
         }
     }
 

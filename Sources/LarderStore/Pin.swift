@@ -250,7 +250,6 @@ package struct PinStore: Sendable {
         return try await store.submit(now: now, promotes: true, cache: cache) {
             writer throws(StoreError) in
             let name = TargetName(scope, id)
-            let adopts = adoptsShared
             // The list may be another one by now.
             if reason == .set, try !writer.state.prefetches.keeps(name) { return .done(.miss) }
             let found = try writer.durable(name)
@@ -259,7 +258,7 @@ package struct PinStore: Sendable {
             let result = try writer.pinning.pin(
                 name,
                 origin: origin,
-                adoptsShared: adopts,
+                adoptsShared: adoptsShared,
                 now: now
             )
             guard case .done(let outcome) = result, outcome != .miss else { return result }
@@ -314,12 +313,9 @@ package struct PinStore: Sendable {
             throw .tooLarge(bytes: Int64(new.entry.body.byteCount), limit: limit)
         }
         try file.refuseWhileFull("pin")
-        return try await store.submit(
-            if: condition,
-            now: now,
-            promotes: !residency.isEmpty,
-            cache: .optional
-        ) { writer throws(StoreError) in try writer.pinning.putPinned(new, now: now) }
+        return try await store.submit(if: condition, now: now, cache: .optional) {
+            writer throws(StoreError) in try writer.pinning.putPinned(new, now: now)
+        }
     }
 
     package func setTrouble(

@@ -13,11 +13,8 @@ struct PrefetchReader {
         """
 
     func sets(_ scopes: RowScopes) throws(StoreError) -> [PrefetchSet] {
-        let statement = try connection.statement(
-            "SELECT \(Self.columns) FROM prefetch WHERE \(scopes.condition) ORDER BY name"
-        )
-        scopes.bind(to: statement)
-        return try statement.all(PrefetchSet.init)
+        let sql = "SELECT \(Self.columns) FROM prefetch WHERE \(scopes.condition) ORDER BY name"
+        return try connection.statement(sql, of: scopes).all(PrefetchSet.init)
     }
 
     func definition(of set: Int64) throws(StoreError) -> [UInt8]? {

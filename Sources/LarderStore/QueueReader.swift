@@ -176,8 +176,7 @@ extension ModifierStore {
         limit: Int
     ) async throws(StoreError) -> [FoundModifier] {
         try await inQueue { queue throws(StoreError) in
-            let statement = try queue.connection.statement(filter.sql)
-            filter.scopes.bind(to: statement)
+            let statement = try queue.connection.statement(filter.sql, of: filter.scopes)
             statement.bind((":after", number?.value ?? 0), (":limit", limit))
             if let state = filter.state { statement.bind(":state", state.rawValue) }
             if let lane = filter.laneName { statement.bind(":lane", lane.text) }
@@ -295,8 +294,7 @@ extension ModifierStore {
             WHERE history < :before AND \(scopes.condition) ORDER BY history DESC LIMIT :limit
             """
         return try await inQueue { queue throws(StoreError) in
-            let statement = try queue.connection.statement(sql)
-            scopes.bind(to: statement)
+            let statement = try queue.connection.statement(sql, of: scopes)
             statement.bind((":before", number ?? .max), (":limit", limit))
             defer { statement.reset() }
             var (rows, bytes): ([SettledModifier], Int) = ([], 0)

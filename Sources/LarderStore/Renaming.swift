@@ -70,12 +70,12 @@ struct Renaming: WriterPart {
             users.formUnion(try state.temporaries.users(of: id.name, scope))
             try rename(id, aim, found, step)
             try state.temporaries.setKnown(id, scope, now)
-            afterCommit { [aliases = shared.aliases] in
-                let key = AliasIndex.Key(scope: scope.text, name: id.name)
-                aliases.set(key, AliasIndex.Alias(id, at: now))
-            }
+            try noteSettled(id.name, scope)
         }
-        for name in renaming.missing { try setMissing(name, scope) }
+        for name in renaming.missing {
+            try state.temporaries.setMissing(name, scope)
+            try noteSettled(name, scope)
+        }
         var modifiers: [StoredModifier] = []
         for number in users.sorted() {
             if let changed = try rewrite(number, renaming) { modifiers.append(changed) }
@@ -90,16 +90,11 @@ struct Renaming: WriterPart {
         return []
     }
 
-    private func setMissing(_ name: TemporaryID, _ scope: ScopeKey) throws(StoreError) {
-        try state.temporaries.setMissing(name, scope)
-        try noteSettled(name, scope)
-    }
-
-    /// Has the index know of a name that no longer waits, and has no real id.
+    /// Has the index know of a name that no longer waits.
     private func noteSettled(_ name: TemporaryID, _ scope: ScopeKey) throws(StoreError) {
         guard let stored = try state.temporaries.find(name, scope) else { return }
         let key = AliasIndex.Key(scope: scope.text, name: name)
-        afterCommit { [aliases = shared.aliases] in aliases.set(key, AliasIndex.Alias(stored)) }
+        afterCommit { [aliases = shared.aliases] in aliases.set(key, stored) }
     }
 
     /// Notes that a write was not confirmed: what it creates gets no id.
@@ -275,8 +270,4 @@ struct Renaming: WriterPart {
         let removed = try state.temporaries.remove("state <> 0 AND used_at < \(last)")
         afterCommit { [aliases = shared.aliases] in aliases.remove(removed) }
     }
-}
-
-extension WriterPart {
-    var renaming: Renaming { Renaming(writer: writer) }
 }

@@ -85,6 +85,13 @@ final class SQLiteConnection {
         return statement
     }
 
+    /// A statement with the ``RowScopes/condition`` of some scopes, which are bound.
+    func statement(_ sql: String, of scopes: RowScopes) throws(StoreError) -> SQLiteStatement {
+        let statement = try statement(sql)
+        scopes.bind(to: statement)
+        return statement
+    }
+
     func prepare(_ sql: String) throws(StoreError) -> SQLiteStatement {
         SQLiteStatement(handle: try prepared(sql), connection: self, sql: sql)
     }

@@ -226,17 +226,14 @@ protocol SQLiteValue {
     func bind(to statement: SQLiteStatement, at place: Int32)
 }
 
-extension Int64: SQLiteValue {
+extension SQLiteValue where Self: BinaryInteger {
     func bind(to statement: SQLiteStatement, at place: Int32) {
-        sqlite3_bind_int64(statement.handle, place, self)
+        sqlite3_bind_int64(statement.handle, place, Int64(self))
     }
 }
 
-extension Int: SQLiteValue {
-    func bind(to statement: SQLiteStatement, at place: Int32) {
-        Int64(self).bind(to: statement, at: place)
-    }
-}
+extension Int64: SQLiteValue {}
+extension Int: SQLiteValue {}
 
 extension Bool: SQLiteValue {
     func bind(to statement: SQLiteStatement, at place: Int32) {

@@ -6,26 +6,20 @@ struct SeenRows {
 
     /// Stores the values that a modifier sees of its targets now.
     func note(
-        _ seen: [(id: EntryID, values: SeenValues)],
+        _ seen: [(EntryID, SeenValues)],
         by number: ModifierNumber
     ) throws(StoreError) {
         guard !seen.isEmpty, let row = try state.modifiers.row(number) else { return }
         try counting(row) { () throws(StoreError) in
-            for one in seen { try write(one.values, of: one.id, by: number) }
+            for (id, values) in seen {
+                try state.queue[.see].run(
+                    (":modifier", number.value),
+                    (":id", id.text),
+                    (":seen", values.base),
+                    (":view", values.view)
+                )
+            }
         }
-    }
-
-    private func write(
-        _ seen: SeenValues,
-        of id: EntryID,
-        by number: ModifierNumber
-    ) throws(StoreError) {
-        try state.queue[.see].run(
-            (":modifier", number.value),
-            (":id", id.text),
-            (":seen", seen.base),
-            (":view", seen.view)
-        )
     }
 
     /// Stores what was found at the targets of a modifier when it met another device's change.
@@ -58,8 +52,4 @@ struct SeenRows {
     private func seenSize(_ number: ModifierNumber) throws(StoreError) -> Int64 {
         try state.queue(.seenSize, (":modifier", number.value)).first { $0.integer(.only) } ?? 0
     }
-}
-
-extension StateWriter {
-    var seen: SeenRows { SeenRows(state: self) }
 }

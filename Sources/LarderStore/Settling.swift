@@ -125,7 +125,7 @@ struct Settling: WriterPart {
             try markStale(shared.sharedName(name.id))
             if try isCounted(target, name, now) { names.append(name) } else { waiting.append(name) }
         }
-        let views = try views(of: names)
+        let views = try state.views.views(of: names)
         let targets = try outcomes(of: names, settlement, read, views, now)
         let changed = try entities(of: targets, besides: settlement.number, now)
         if isAnswer { for name in names + waiting { try forgetETag(of: name) } }
@@ -265,12 +265,6 @@ struct Settling: WriterPart {
         where noted == old && bases.touched(effect).isSubset(of: kept) {
             try state.queue[.noteSent].run((":change", change), (":sent", new))
         }
-    }
-
-    private func views(of names: [TargetName]) throws(StoreError) -> [ViewBefore] {
-        var views: [ViewBefore] = []
-        for name in names.unique { views.append(try state.views.view(of: name)) }
-        return views
     }
 
     private func outcomes(
@@ -419,7 +413,7 @@ struct Settling: WriterPart {
 
     private func markStale(_ name: TargetName) throws(StoreError) {
         if let row = try durable(name), row.hasEntry { return try state.targets.markStale(row) }
-        try cacheIfAny?.rows.markStale(name.scope, name.id)
+        try cacheIfAny?.rows.run(.markStale, name)
     }
 
     /// An entity's own URL gives another answer once a modifier of the entity was applied.
@@ -429,7 +423,7 @@ struct Settling: WriterPart {
         if let row = try durable(place), row.hasEntry {
             return try state.targets.forgetValidators(row)
         }
-        try cacheIfAny?.rows.forgetValidators(place.scope, place.id)
+        try cacheIfAny?.rows.run(.forgetValidators, place)
     }
 
     /// Gives a variant the result of a confirmed modifier.

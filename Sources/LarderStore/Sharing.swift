@@ -73,9 +73,8 @@ struct Sharing: WriterPart {
 
     func viewers(of name: TargetName) throws(StoreError) -> [ViewBefore] {
         guard name.scope == shared.sharedScope, isTargeted(name) else { return [] }
-        return try state.keepers.of(name.id).filter(\.isTargeted).map {
-            keeper throws(StoreError) in try state.views.view(of: keeper.name)
-        }
+        let keepers = try state.keepers.of(name.id).filter(\.isTargeted)
+        return try state.views.views(of: keepers.map(\.name))
     }
 
     private func isTargeted(_ name: TargetName) -> Bool {
@@ -144,7 +143,7 @@ struct Sharing: WriterPart {
         _ step: Revision
     ) throws(StoreError) {
         for id in try state.keepers.unit(of: url) where id != answered {
-            try hiding.hideSaved(id, from: scope)
+            try hiding.hideSaved(TargetName(scope, id))
             guard id != url else {
                 try state.keepers.wantAnswer(TargetName(scope, id))
                 continue

@@ -125,11 +125,8 @@ final class StateFile: Sendable {
         cache: CommitQueue.CacheUse = .required,
         _ work: @escaping @Sendable (StoreWriter) throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
-        do throws(StoreError) {
-            return try await commits.submit(cache: cache, work)
-        } catch {
-            guard case .diskFull(file.path, _) = error, reserve.release() else { throw error }
-            return try await commits.submit(cache: cache, work)
+        try await settling { () async throws(StoreError) in
+            try await commits.submit(cache: cache, work)
         }
     }
 
@@ -202,7 +199,7 @@ struct StateOpening {
     let nextRevision: Int64
     let rows: [DurableRow]
     let deadTargets: [(scope: Scope, id: EntryID)]
-    let aliases: [(key: AliasIndex.Key, alias: AliasIndex.Alias)]
+    let aliases: [(key: AliasIndex.Key, alias: StoredTemporary)]
     let digestKey: DigestKey
     let notices: [String]
     /// Whether an earlier version has saved answers without their entities and variants.
@@ -240,7 +237,7 @@ struct StateOpening {
         let reader = try StateReader(connection, shared)
         rows = try reader.allRows()
         deadTargets = try reader.deadTargets()
-        aliases = try reader.aliases()
+        aliases = try TemporaryRows(connection: connection).aliases()
         takesAlong = try connection.integer("SELECT takes_along FROM revision_block") == 1
         notices = [opened.migratedFrom].compactMap { $0 }.map { old in
             "\(file.path) was brought from version \(old) to \(Schema.state.steps.count); "

@@ -96,7 +96,6 @@ final class StateReader {
     var prefetches: PrefetchReader {
         PrefetchReader(state: self, count: shared.residency.pinTotals.sets)
     }
-    var sharedRows: SharedRows { SharedRows(reader: self) }
 
     func pin(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Pin? {
         try claim(Pin.columns, scope.text, id, "AND pinned_at IS NOT NULL").first(wholePin)
@@ -111,7 +110,7 @@ final class StateReader {
         }
         guard pin.keepsShared else { return pin }
         let scope = shared.key(for: pin.scope)
-        guard try sharedRows.isHidden(pin.id, from: scope) != true else { return pin }
+        guard try isHidden(pin.id, from: scope) != true else { return pin }
         let row = try claim(Pin.columns, Scope.shared.text, pin.id)
         if try row.step() { pin.entry = Pin.entry(row) }
         return pin
@@ -143,8 +142,7 @@ final class StateReader {
                 coalesce(sum(pinned_at IS NOT NULL AND state = \(waiting)), 0) AS waiting
             FROM claim WHERE \(scopes.condition) AND (pinned_at IS NOT NULL OR in_pins = 1)
             """
-        let statement = try connection.statement(sql)
-        scopes.bind(to: statement)
+        let statement = try connection.statement(sql, of: scopes)
         _ = try statement.step()
         return PinUsage(
             count: statement.integer("count"),
@@ -248,7 +246,7 @@ final class StateReader {
             return own?.claim.hasEntry == true ? own : nil
         }
         // A shared row that is not hidden has an entry.
-        guard try sharedRows.isHidden(name.id, from: name.scope) == false else { return nil }
+        guard try isHidden(name.id, from: name.scope) == false else { return nil }
         return try saved(TargetName(shared.sharedScope, name.id))
     }
 
@@ -344,15 +342,6 @@ final class StateReader {
             guard let scope = row.scope("scope"), let id = row.entryID("id") else { return nil }
             return (scope, id)
         }
-    }
-
-    func deadLetters(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Int {
-        let sql = """
-            SELECT count(DISTINCT modifier) FROM change INDEXED BY change_target
-            WHERE scope = :scope AND id = :id AND settled = 1
-            """
-        let statement = try connection.statement(sql, (":scope", scope.text), (":id", id.text))
-        return try statement.first { Int($0.integer(.only)) } ?? 0
     }
 }
 

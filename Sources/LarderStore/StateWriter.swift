@@ -130,6 +130,8 @@ final class StateWriter {
     var prefetches: PrefetchRows { PrefetchRows(state: self) }
     var modifiers: ModifierRows { ModifierRows(state: self) }
     var targets: TargetRows { TargetRows(state: self) }
+    var temporaries: TemporaryRows { TemporaryRows(connection: connection) }
+    var seen: SeenRows { SeenRows(state: self) }
     var views: ViewLog { ViewLog(state: self) }
 
     /// Notes that the view of an id has changed, so that its watchers hear of it.
@@ -179,15 +181,6 @@ final class StateWriter {
     /// From now on every number below `end` counts as given.
     func reserveRevisions(upTo end: Int64) throws(StoreError) {
         try connection.execute("UPDATE revision_block SET next_rev = \(end) WHERE one = 1")
-    }
-
-    func setOffline(_ name: String, _ isOffline: Bool) throws(StoreError) {
-        let statement = try connection.prepare(
-            isOffline
-                ? "INSERT OR IGNORE INTO offline_origin (name) VALUES (:name)"
-                : "DELETE FROM offline_origin WHERE name = :name"
-        )
-        try statement.run((":name", name))
     }
 
     /// The same of rows that are pinned or targeted.

@@ -14,12 +14,9 @@ extension Store {
         fence: AnswerFence? = nil
     ) async throws(StoreError) -> AnswerReceipt {
         try refuseWhileFull(answer.entry)
-        return try await submit(
-            now: now,
-            isRepeatable: true,
-            promotes: !shared.residency.isEmpty,
-            cache: .optional
-        ) { writer throws(StoreError) in try writer.answers.put(answer, fence: fence, now: now) }
+        return try await submit(now: now, isRepeatable: true, cache: .optional) {
+            writer throws(StoreError) in try writer.answers.put(answer, fence: fence, now: now)
+        }
     }
 
     @discardableResult package func put(
@@ -54,12 +51,8 @@ extension Store {
         fence: AnswerFence?,
         now: Timestamp
     ) async throws(StoreError) -> PutReceipt {
-        try await submit(
-            now: now,
-            isRepeatable: true,
-            promotes: !shared.residency.isEmpty,
-            cache: .optional
-        ) { writer throws(StoreError) in
+        try await submit(now: now, isRepeatable: true, cache: .optional) {
+            writer throws(StoreError) in
             let scope = tombstone.scope
             let put = try writer.entries.put(tombstone, fence: fence, now: now)
             guard case .done = put, fence?.covers(scope, tombstone.entry.id) != true,

@@ -93,7 +93,6 @@ package final class Store: Sendable {
             if: condition,
             now: now,
             isRepeatable: isRepeatable,
-            promotes: !shared.residency.isEmpty,
             cache: .optional
         ) { writer throws(StoreError) in try writer.entries.put(new, fence: fence, now: now) }
     }
@@ -152,12 +151,8 @@ package final class Store: Sendable {
                 try writer.pinning.hide(TargetName(scope, id))
             }
         }
-        return try await submit(
-            if: condition,
-            now: now(),
-            promotes: !shared.residency.isEmpty,
-            cache: .optional
-        ) { writer throws(StoreError) in
+        return try await submit(if: condition, now: now(), cache: .optional) {
+            writer throws(StoreError) in
             try writer.entries.delete(TargetName(scope, id), client: client)
         }
     }
@@ -248,8 +243,12 @@ package final class Store: Sendable {
 
     /// Saves that an origin was set offline or online, over restarts; synced when it returns.
     package func setOffline(_ name: String, _ isOffline: Bool) async throws(StoreError) {
+        let sql =
+            isOffline
+            ? "INSERT OR IGNORE INTO offline_origin (name) VALUES (:name)"
+            : "DELETE FROM offline_origin WHERE name = :name"
         try await stateFile.settle { writer throws(StoreError) in
-            try writer.state.setOffline(name, isOffline)
+            try writer.state.connection.statement(sql).run((":name", name))
         }
     }
 
@@ -313,7 +312,7 @@ package final class Store: Sendable {
         if condition: WriteCondition? = nil,
         now: Timestamp,
         isRepeatable: Bool = false,
-        promotes: @autoclosure () -> Bool = false,
+        promotes: Bool? = nil,
         cache: CommitQueue.CacheUse = .required,
         _ command:
             @escaping @Sendable (StoreWriter) throws(StoreError) -> CommandResult<Value>
@@ -325,7 +324,7 @@ package final class Store: Sendable {
             let seen = try await condition?.check(readers)
             let entrance = try await commits.submit(
                 isRepeatable: isRepeatable && condition == nil,
-                promotes: promotes(),
+                promotes: promotes ?? !shared.residency.isEmpty,
                 cache: cache
             ) { [copied] writer throws(StoreError) -> CommandResult<Value> in
                 guard try writer.isStill(seen) else { return .needs([]) }

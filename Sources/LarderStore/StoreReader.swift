@@ -228,7 +228,7 @@ package final class StoreReader {
         notes?.add(key)
         do throws(StoreError) {
             if let claim = shared.residency.place(place, id),
-                let isHidden = try stateReader(of: claim).sharedRows.isHidden(id, from: scope)
+                let isHidden = try stateReader(of: claim).isHidden(id, from: scope)
             {
                 return isHidden
             }

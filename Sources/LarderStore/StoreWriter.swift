@@ -278,4 +278,8 @@ extension WriterPart {
     var mixing: Mixing { Mixing(writer: writer) }
     var demotion: Demotion { Demotion(writer: writer) }
     var bodies: BodyLinking { BodyLinking(writer: writer) }
+    var departing: Departing { Departing(writer: writer) }
+    var editing: Editing { Editing(writer: writer) }
+    var joining: Joining { Joining(writer: writer) }
+    var renaming: Renaming { Renaming(writer: writer) }
 }

@@ -304,7 +304,35 @@ package struct TargetReader {
         guard reader.heldState != nil || shared.residency.mayHaveDeadLetters(scope, id) else {
             return 0
         }
-        return try reader.openStateReader().deadLetters(scope, id)
+        let sql = """
+            SELECT count(DISTINCT modifier) FROM change INDEXED BY change_target
+            WHERE scope = :scope AND id = :id AND settled = 1
+            """
+        let connection = try reader.openStateReader().connection
+        let statement = try connection.statement(sql, (":scope", scope.text), (":id", id.text))
+        return try statement.first { Int($0.integer(.only)) } ?? 0
+    }
+
+    /// The effects of the first dead letters of an id, as far as a frame can show them.
+    package func lostEffects(
+        _ scope: ScopeKey,
+        _ id: EntryID
+    ) throws(StoreError) -> [(modifier: String, effect: [UInt8])] {
+        let sql = """
+            SELECT modifier.id AS id, effect FROM change INDEXED BY change_target
+                JOIN modifier ON number = change.modifier
+            WHERE change.id = :id AND change.scope = :scope AND settled = 1
+            ORDER BY change.modifier LIMIT \(Limits.rowWritesMax)
+            """
+        let connection = try reader.openStateReader().connection
+        let statement = try connection.statement(sql, (":scope", scope.text), (":id", id.text))
+        var bytes = 0
+        return try statement.all { row -> (modifier: String, effect: [UInt8])? in
+            let effect = Array(row.bytes("effect"))
+            bytes += effect.count
+            guard bytes <= Limits.inlineJSONBytesMax else { return nil }
+            return row.text("id").map { ($0, effect) }
+        }
     }
 
     /// The state of an unsettled modifier, and its first effect on an entity, else on anything.

@@ -20,7 +20,7 @@ package struct StoredTemporary: Equatable, Sendable {
     package let real: EntryID?
     /// The origin's id as JSON; opaque here.
     package let value: [UInt8]
-    let usedAt: Timestamp
+    var usedAt: Timestamp
 
     init?(_ row: SQLiteStatement) {
         guard let name = row.text("name").flatMap({ TemporaryID($0) }),
@@ -52,8 +52,7 @@ package struct TemporaryUse: Equatable, Sendable {
 
 /// The tables of temporary ids, as the writer changes them.
 struct TemporaryRows {
-    let state: StateWriter
-    private var connection: SQLiteConnection { state.connection }
+    let connection: SQLiteConnection
 
     func find(_ name: TemporaryID, _ scope: ScopeKey) throws(StoreError) -> StoredTemporary? {
         try connection.statement(
@@ -243,55 +242,29 @@ struct TemporaryRows {
 
     /// Forgets the names of some scopes whose writes are settled; returns them.
     func forget(_ scopes: RowScopes) throws(StoreError) -> [AliasIndex.Key] {
-        try remove("state <> 0 AND \(scopes.condition)") { scopes.bind(to: $0) }
+        try remove("state <> 0 AND \(scopes.condition)", of: scopes)
     }
 
     func remove(
         _ condition: String,
-        binding: (SQLiteStatement) -> Void = { _ in }
+        of scopes: RowScopes = .all
     ) throws(StoreError) -> [AliasIndex.Key] {
-        let statement = try connection.statement(
-            "DELETE FROM temporary_id WHERE \(condition) RETURNING scope, name"
-        )
-        binding(statement)
-        return try statement.all { row in
+        try connection.statement(
+            "DELETE FROM temporary_id WHERE \(condition) RETURNING scope, name",
+            of: scopes
+        ).all { row in
             guard let name = row.text("name").flatMap({ TemporaryID($0) }) else { return nil }
             return AliasIndex.Key(scope: row.text("scope") ?? "", name: name)
         }
     }
-}
 
-extension StateWriter {
-    var temporaries: TemporaryRows { TemporaryRows(state: self) }
-}
-
-extension StateReader {
-    func temporaries(
-        _ names: [TemporaryID],
-        _ scope: ScopeKey
-    ) throws(StoreError) -> [TemporaryID: StoredTemporary] {
-        var found: [TemporaryID: StoredTemporary] = [:]
-        for name in names {
-            found[name] = try connection.statement(
-                """
-                SELECT \(StoredTemporary.columns) FROM temporary_id
-                WHERE scope = :scope AND name = :name
-                """,
-                (":scope", scope.text),
-                (":name", name.text)
-            ).first(StoredTemporary.init)
-        }
-        return found
-    }
-
-    /// The names that no longer wait, for the index.
-    func aliases() throws(StoreError) -> [(key: AliasIndex.Key, alias: AliasIndex.Alias)] {
+    func aliases() throws(StoreError) -> [(key: AliasIndex.Key, alias: StoredTemporary)] {
         try connection.statement(
             "SELECT scope, \(StoredTemporary.columns) FROM temporary_id WHERE state <> 0"
         ).all { row in
             guard let stored = StoredTemporary(row) else { return nil }
             let key = AliasIndex.Key(scope: row.text("scope") ?? "", name: stored.name)
-            return (key: key, alias: AliasIndex.Alias(stored))
+            return (key: key, alias: stored)
         }
     }
 }

@@ -52,9 +52,7 @@ package struct UsageReader {
     ) throws(StoreError) -> NormalizedUsage {
         func sum(_ size: String, of rows: String) throws(StoreError) -> NormalizedUsage.Count {
             let sql = "SELECT count(*) AS count, coalesce(sum(\(size)), 0) AS total FROM \(rows)"
-            let statement = try file.connection.statement(sql)
-            scopes.bind(to: statement)
-            return try statement.first { row in
+            return try file.connection.statement(sql, of: scopes).first { row in
                 NormalizedUsage.Count(count: row.integer("count"), bytes: row.integer("total"))
             } ?? NormalizedUsage.Count()
         }
@@ -89,9 +87,7 @@ package struct UsageReader {
                 coalesce(sum(\(bodyBytes)), 0) AS body_total
             FROM entry JOIN recency USING (key) WHERE \(scopes.condition) \(grouping ?? "")
             """
-        let statement = try file.connection.statement(sql)
-        scopes.bind(to: statement)
-        return try statement.all { row in
+        return try file.connection.statement(sql, of: scopes).all { row in
             let rows = UsageRows(
                 entries: row.integer("count"),
                 bytes: row.integer("total"),

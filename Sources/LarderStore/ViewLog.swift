@@ -35,10 +35,11 @@ struct ViewLog {
         return ViewBefore(name: name, target: target)
     }
 
-    /// To be called once a modifier was accepted, or is back: what its targets would be without it
-    /// is what they were.
-    ///
-    /// `known` has those that need not be read.
+    func views(of names: [TargetName]) throws(StoreError) -> [ViewBefore] {
+        try names.unique.map { name throws(StoreError) in try view(of: name) }
+    }
+
+    /// To be called once a modifier was accepted, or is back; `known` has views that need no read.
     func logChanges(
         of names: [TargetName],
         known: [TargetName: Target],
@@ -78,27 +79,7 @@ struct ViewLog {
         }
     }
 
-    /// Remembers for the followers of answers that show an entity that other modifiers wait or have
-    /// failed on it, though it looks the same.
-    private func noteMarks(of name: TargetName, _ revision: Revision, _ cause: ChangeCause) {
-        guard let entity = name.id.entity else { return }
-        let key = RowKey(name.scope, name.id)
-        state.memory.entities.append(
-            EntityUpdates(
-                scope: name.scope,
-                revision: revision,
-                cause: cause,
-                hiddenFrom: [],
-                change: EntityChange(entity, at: key, .created, .put(name.id, cause)),
-                isSeen: false
-            )
-        )
-    }
-
-    /// Logs a change of a view; nil stands for a view that is too large to compare, and counts as a
-    /// change.
-    ///
-    /// `hasMarks` says that its modifiers are others than before.
+    /// Logs a change of a view; nil is one too large to compare, and `hasMarks` says of new marks.
     private func log(
         from before: Target?,
         to after: Target?,
@@ -116,8 +97,7 @@ struct ViewLog {
                 let held = after.entityView(document, body).held
                 difference = before.entityView(document, body).held.difference(to: held)
             }
-            if hasMarks, difference == .nothing { noteMarks(of: name, revision, cause) }
-            return try log(difference, of: name, revision, cause)
+            return try log(difference, of: name, hasMarks: hasMarks, revision, cause)
         }
         var change: ViewChange? = .put
         if let before, let after { change = state.viewChange(before, after, document, body) }
@@ -132,18 +112,22 @@ struct ViewLog {
     func log(
         _ difference: HeldEntity.Difference,
         of name: TargetName,
+        hasMarks: Bool = false,
         _ revision: Revision,
         _ cause: ChangeCause
     ) throws(StoreError) {
         guard let entity = name.id.entity else { return }
         let (event, shown): (Change.Event, MergedEntity.Change)
         switch difference {
-        case .nothing: return
+        case .nothing where !hasMarks: return
+        // Followers of answers that show it look for its marks; no watcher is told.
+        case .nothing: (event, shown) = (.put(name.id, cause), .created)
         case .gone: (event, shown) = (.delete(name.id, cause), .nothing)
         case .changed(let told): (event, shown) = (.put(name.id, cause), told)
         }
-        try log(Change(revision, name.scope.scope, event))
-        let hiddenFrom = state.memory.log.changes.last?.hiddenFrom ?? []
+        let isSeen = difference != .nothing
+        if isSeen { try log(Change(revision, name.scope.scope, event)) }
+        let hiddenFrom = isSeen ? state.memory.log.changes.last?.hiddenFrom ?? [] : []
         let key = RowKey(name.scope, name.id)
         state.memory.entities.append(
             EntityUpdates(
@@ -151,7 +135,8 @@ struct ViewLog {
                 revision: revision,
                 cause: cause,
                 hiddenFrom: hiddenFrom,
-                change: EntityChange(entity, at: key, shown, event)
+                change: EntityChange(entity, at: key, shown, event),
+                isSeen: isSeen
             )
         )
     }
