@@ -139,25 +139,8 @@ extension SnapshotFrame {
         failed = overlay.failed
         complete = overlay.isComplete
         missing = overlay.isComplete ? nil : overlay.missing
-        if !overlay.rows.isEmpty {
-            rows = overlay.rows.map { row in
-                SnapshotRow(
-                    pointer: row.pointer,
-                    id: row.id,
-                    pending: row.pending,
-                    failed: row.failed
-                )
-            }
-        }
-        if !overlay.failedRows.isEmpty {
-            failedRows = overlay.failedRows.map { row in
-                FailedRow(
-                    id: row.id,
-                    modifier: row.modifier,
-                    value: RawJSON(unchecked: row.value)
-                )
-            }
-        }
+        if !overlay.rows.isEmpty { rows = overlay.rows }
+        if !overlay.failedRows.isEmpty { failedRows = overlay.failedRows }
     }
 }
 

@@ -142,7 +142,7 @@ final class Following {
     private var held: (bytes: Int64, place: ScopeKey)?
     /// The time of the last answer for the row, as it was read last.
     private var answered: Timestamp?
-    private var refreshing: FollowedRefresh?
+    private var refreshing: Interest?
 
     /// `tell` is called when the row has changed, and not again before ``rowIsRead()``.
     init(

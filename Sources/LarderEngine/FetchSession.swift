@@ -28,8 +28,7 @@ struct FetchSession<Printer: FetchPrinter> {
     /// Follows the shown id, after the last word.
     var following: Following?
     var hasPendingWrites = false
-    var waiting: OriginInterest?
-    /// The state of the origin that a follower was told last.
+    var waiting: Interest?
     var toldOrigin = ""
     /// Keeps changes of the origin's state from piling up.
     var hasOriginNews: Flag?

@@ -394,16 +394,12 @@ struct FlightStarter: Sendable {
     func answer(
         to request: FetchRequest,
         _ scope: ScopeKey,
-        startsNew: Bool = false
+        cached: ShownAnswer? = nil,
+        startsNew: Bool = false,
+        isUse: Bool = true
     ) async -> FlightOutcome {
         await withCheckedContinuation { continuation in
-            joinOrStart(
-                request,
-                scope,
-                cached: nil,
-                isForNobody: startsNew,
-                startsNew: startsNew
-            ) {
+            joinOrStart(request, scope, cached: cached, startsNew: startsNew, isUse: isUse) {
                 continuation.resume(returning: $0)
             }
         }
@@ -424,7 +420,6 @@ struct FlightStarter: Sendable {
         _ scope: ScopeKey,
         cached: ShownAnswer?,
         isAlone: Bool = false,
-        isForNobody: Bool = false,
         startsNew: Bool = false,
         isUse: Bool = true,
         pipe: BodyPipe? = nil,
@@ -453,7 +448,7 @@ struct FlightStarter: Sendable {
             payer: scope,
             origin: origin,
             cached: cached?.known,
-            takesConfirmation: cached != nil || isForNobody,
+            takesConfirmation: cached != nil || startsNew,
             isOriginDown: context.originStates.isDown(origin.name),
             rules: request.normalizes ? context.origins.entityRules[origin.name] : nil,
             isNormalized: cached?.isNormalized ?? false,

@@ -31,10 +31,10 @@ struct OriginStates: EnginePart {
         of name: OriginName,
         as scope: Scope,
         _ tell: @escaping @Sendable () -> Void
-    ) -> OriginInterest {
+    ) -> Interest {
         let (number, action) = context.watch.wait(for: name, as: scope, tell)
         begin(action, for: name)
-        return OriginInterest { [watch = context.watch] in watch.leave(name, number) }
+        return Interest { [watch = context.watch] in watch.leave(name, number) }
     }
 
     func changed(_ name: OriginName) {

@@ -338,8 +338,8 @@ final class OriginWaiters: Sendable {
     }
 }
 
-/// A wait for the return of an origin; it lasts until ``end()``, or until it is dropped.
-final class OriginInterest: Sendable {
+/// A wait or a wish of a client; it lasts until ``end()``, or until it is dropped.
+final class Interest: Sendable {
     private let leave: @Sendable () -> Void
 
     init(_ leave: @escaping @Sendable () -> Void) { self.leave = leave }

@@ -1,6 +1,6 @@
 import LarderAPI
 import LarderJSON
-package import LarderModel
+import LarderModel
 import LarderNormalize
 import LarderStore
 import LarderStrategy
@@ -210,23 +210,6 @@ extension JSONValue {
     }
 }
 
-/// An entity in an entry on which modifiers wait or have failed.
-package struct MarkedRow: Equatable, Sendable {
-    /// JSON pointer (RFC 6901) to where it is.
-    package let pointer: String
-    package let id: EntryID
-    package let pending: [String]
-    package let failed: [String]
-}
-
-/// An entity that a refused modifier would have put into an entry.
-package struct LostRow: Equatable, Sendable {
-    package let id: EntryID
-    package let modifier: String
-    /// The object as the program wrote it, as JSON.
-    package let value: [UInt8]
-}
-
 /// Finds the entities of an entry on which modifiers wait or have failed.
 struct RowMarks {
     let look: EntryReader
@@ -277,7 +260,7 @@ struct RowMarks {
         )
         told.rows = places.compactMap { place in
             marks[place.key].map { marks in
-                MarkedRow(
+                SnapshotRow(
                     pointer: place.pointer.text,
                     id: EntryID(EntityName(place.key, of: origin)),
                     pending: marks.pending,
@@ -292,16 +275,16 @@ struct RowMarks {
         of id: EntryID,
         _ document: DocumentRules,
         _ origin: OriginName
-    ) throws(StoreError) -> [LostRow] {
-        var rows: [LostRow] = []
+    ) throws(StoreError) -> [FailedRow] {
+        var rows: [FailedRow] = []
         for lost in try look.reader.targets.lostEffects(scope, id) {
             guard let effect = try? Effect(parsing: lost.effect) else { continue }
             for placed in document.placed(by: effect) where rows.count < Limits.markedRowsMax {
                 rows.append(
-                    LostRow(
+                    FailedRow(
                         id: EntryID(EntityName(placed.key, of: origin)),
                         modifier: lost.modifier,
-                        value: placed.object.bytes
+                        value: RawJSON(unchecked: placed.object.bytes)
                     )
                 )
             }

@@ -231,7 +231,8 @@ final class PrefetchRunner: Sendable {
             next.hasMore = true
         }
         try await poll(set, context)
-        tell(try await stateNow(of: set, context), set, context)
+        let counts = try await store.counts(set)
+        tell(try await stateNow(of: set, counts, context), set, context)
         if let failure { throw failure }
     }
 
@@ -411,13 +412,6 @@ final class PrefetchRunner: Sendable {
 
     // MARK: States
 
-    func stateNow(
-        of set: PrefetchSet,
-        _ context: EngineContext
-    ) async throws(StoreError) -> PrefetchState {
-        try await stateNow(of: set, try await context.store.prefetches.counts(set), context)
-    }
-
     /// The state of a set: it is filling while an entry is being fetched, or is about to be.
     func stateNow(
         of set: PrefetchSet,
@@ -442,7 +436,7 @@ final class PrefetchRunner: Sendable {
 
 extension OriginName {
     /// Whether nothing is asked of the origin for an account now.
-    fileprivate func isPaused(for scope: Scope, _ context: EngineContext) -> Bool {
+    func isPaused(for scope: Scope, _ context: EngineContext) -> Bool {
         context.originStates.refreshPause(of: self, for: scope) != nil
     }
 }

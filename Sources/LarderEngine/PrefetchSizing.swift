@@ -93,7 +93,8 @@ struct PrefetchSizing {
                         continue
                     }
                     guard let attempt = PinAttempt(context, scope, id),
-                        !unreachable.contains(attempt.name), !isPaused(attempt.name)
+                        !unreachable.contains(attempt.name),
+                        !attempt.name.isPaused(for: scope.scope, context)
                     else {
                         sizes.append((id, .untold))
                         continue
@@ -109,10 +110,6 @@ struct PrefetchSizing {
                 sizes.append((asked.id, asked.size ?? .untold))
             }
         }
-    }
-
-    private func isPaused(_ name: OriginName) -> Bool {
-        context.originStates.refreshPause(of: name, for: scope.scope) != nil
     }
 
     /// The length that an origin tells; nil if it cannot be reached.

@@ -85,7 +85,7 @@ final class RefreshRunner: Sendable {
         since answered: Timestamp?,
         isOwn: Bool,
         _ context: EngineContext
-    ) -> FollowedRefresh? {
+    ) -> Interest? {
         let row = Row(scope.scope, id)
         let age = context.clock.age(since: answered)
         let number = change(context) { state, now, randomUnit -> Int? in
@@ -105,17 +105,11 @@ final class RefreshRunner: Sendable {
             return state.lastNumber
         }
         return number.map { number in
-            FollowedRefresh { [self, context] in
+            Interest { [self, context] in
                 change(context) { state, now, randomUnit in
-                    let machine = (now: now, randomUnit: randomUnit)
                     state.orders[row]?[number] = nil
                     if state.orders[row]?.isEmpty == true { state.orders[row] = nil }
-                    state.machine.unfollowed(
-                        row,
-                        every: interval,
-                        now: machine.now,
-                        randomUnit: machine.randomUnit
-                    )
+                    state.machine.unfollowed(row, every: interval, now: now, randomUnit: randomUnit)
                 }
             }
         }
@@ -199,7 +193,7 @@ final class RefreshRunner: Sendable {
         report.refresh = found.interval
         let account = found.account
         if let pause = context.originStates.refreshPause(of: account.origin, for: account.scope) {
-            report.refreshPausedBy = pause.reason
+            report.refreshPausedBy = LarderAPI.RefreshPause(rawValue: pause.rawValue)
         }
         report.nextRefreshAt = found.next.map { next in
             let wait = max(.zero, next - context.clock.monotonic())
@@ -243,15 +237,6 @@ final class RefreshRunner: Sendable {
     }
 }
 
-/// A follower's wish that its row is refreshed; dropping it ends the wish.
-final class FollowedRefresh: Sendable {
-    private let end: @Sendable () -> Void
-
-    init(_ end: @escaping @Sendable () -> Void) { self.end = end }
-
-    deinit { end() }
-}
-
 // MARK: Running
 
 extension RefreshRunner {
@@ -265,7 +250,7 @@ extension RefreshRunner {
             group.addTask { await timer.run(context.clock) { self.look() } }
             if context.store.pins.totals.count > 0 { await restore(context) }
             // Down origins are asked whether they are back while rows of them are paused.
-            var interests: [Account: OriginInterest] = [:]
+            var interests: [Account: Interest] = [:]
             var timerDue: Duration?
             look()
             for await _ in mailbox.events {
@@ -432,11 +417,7 @@ extension FlightStarter {
         let known = try await context.store.read { [context] reader throws(StoreError) in
             try request.lookUp(reader, lookupScopes, in: context, isUse: false)
         }
-        return await withCheckedContinuation { continuation in
-            joinOrStart(request, scope, cached: known, isUse: false) {
-                continuation.resume(returning: $0)
-            }
-        }
+        return await answer(to: request, scope, cached: known, isUse: false)
     }
 }
 
@@ -448,23 +429,13 @@ extension EngineClock {
 }
 
 extension OriginStates {
-    /// Reasons for which no poll leaves.
-    enum RefreshPause {
+    /// The values are those of the API.
+    enum RefreshPause: String {
         case offline
         case captive
-        case setOffline
-        case retryAfter
+        case setOffline = "set_offline"
+        case retryAfter = "retry_after"
         case credential
-
-        var reason: LarderAPI.RefreshPause {
-            switch self {
-            case .offline: .offline
-            case .captive: .captive
-            case .setOffline: .setOffline
-            case .retryAfter: .retryAfter
-            case .credential: .credential
-            }
-        }
     }
 
     /// The reason for which no poll of an account leaves to an origin now; nil if one may.

@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderJSON
 package import LarderModel
 import LarderNormalize
@@ -149,8 +150,8 @@ package struct Overlay: Equatable, Sendable {
     package internal(set) var missing: [String] = []
     /// Modifiers that wait or have failed on entities of the entry, until ``rows`` says where they are.
     var marks: [EntityKey: EntityMarks] = [:]
-    package internal(set) var rows: [MarkedRow] = []
-    package internal(set) var failedRows: [LostRow] = []
+    var rows: [SnapshotRow] = []
+    var failedRows: [FailedRow] = []
 
     /// Counts the dead letters that changed an id itself.
     mutating func addFailures(

@@ -17,7 +17,7 @@ struct ProbingTests {
 
     private func name() throws -> OriginName { try OriginName("example") }
 
-    private func waitForReturn(_ tell: @escaping @Sendable () -> Void) throws -> OriginInterest {
+    private func waitForReturn(_ tell: @escaping @Sendable () -> Void) throws -> Interest {
         let states = fixture.engine.context.originStates
         return states.waitForReturn(of: try name(), as: .shared, tell)
     }

@@ -396,7 +396,7 @@ struct RefreshTests {
     @Test("A user may have 1,000 polled rows; one more is refused before any request (S40)")
     func tooMany() async throws {
         let context = fixture.engine.context
-        var held: [FollowedRefresh] = []
+        var held: [Interest] = []
         for number in 0..<1_000 {
             let order = FetchOrder(url: url)
             let refresh = context.refreshes.follow(
