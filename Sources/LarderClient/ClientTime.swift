@@ -28,6 +28,15 @@ package struct ClientTime: Sendable {
 }
 
 extension ClientTime {
+    /// A pause whose cancellation is an error of the client.
+    func wait(_ duration: Duration) async throws(LarderError) {
+        do throws(CancellationError) {
+            try await pause(duration)
+        } catch {
+            throw .cancelled
+        }
+    }
+
     /// A random unique name: a UUID of version 4 (RFC 9562 5.4).
     func generateID() -> String {
         var bytes = (0..<16).map { _ in UInt8(randomUnit() * 256) }

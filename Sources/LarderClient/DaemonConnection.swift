@@ -134,11 +134,7 @@ final class DaemonConnection: Sendable {
                     }
                 }
             }
-            do throws(CancellationError) {
-                try await time.pause(pause)
-            } catch {
-                throw .cancelled
-            }
+            try await time.wait(pause)
             waited += pause
             pause *= 2
         }

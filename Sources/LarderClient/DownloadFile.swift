@@ -141,49 +141,24 @@ public struct EntryChunks: AsyncSequence, Sendable {
     }
 
     /// Call this once.
-    public func makeAsyncIterator() -> AsyncIterator {
+    public func makeAsyncIterator() -> ClientIterator<[UInt8]> {
         switch source {
-        case .bytes(let bytes): AsyncIterator(.bytes(bytes))
-        case .response(let body, let client):
-            AsyncIterator(.response(body.makeAsyncIterator(), client))
-        }
-    }
-
-    /// Iterator over the remaining chunks.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        fileprivate enum State {
-            case bytes([UInt8])
-            case response(HTTPClientResponse.Body.AsyncIterator, LarderClient)
-            case over
-        }
-
-        private var state: State
-
-        fileprivate init(_ state: State) {
-            self.state = state
-        }
-
-        /// The next bytes, at least one; nil after the last.
-        public mutating func next() async throws(LarderError) -> [UInt8]? {
-            switch state {
-            case .bytes(let bytes):
-                state = .over
+        case .bytes(var bytes):
+            return ClientIterator { () async throws(LarderError) in
+                defer { bytes = [] }
                 return bytes.isEmpty ? nil : bytes
-            case .response(var body, let client):
-                state = .over
-                guard let chunk = try await body.nextChunk() else { return nil }
-                state = .response(body, client)
-                return Array(chunk)
-            case .over:
-                return nil
             }
-        }
-
-        /// The same, called by `for try await`.
-        public mutating func next(
-            isolation actor: isolated (any Actor)?
-        ) async throws(LarderError) -> [UInt8]? {
-            try await next()
+        case .response(let body, let client):
+            // The connection closes when the client is released.
+            var open: (chunks: HTTPClientResponse.Body.AsyncIterator, client: LarderClient)?
+            open = (body.makeAsyncIterator(), client)
+            return ClientIterator { () async throws(LarderError) in
+                guard var held = open else { return nil }
+                open = nil
+                guard let chunk = try await held.chunks.nextChunk() else { return nil }
+                open = held
+                return Array(chunk)
+            }
         }
     }
 }

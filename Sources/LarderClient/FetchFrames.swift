@@ -13,33 +13,14 @@ public struct FetchFrames: AsyncSequence, Sendable {
     let lines: FrameLines
 
     /// Asks the daemon at the first call of `next()`.
-    public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(lines: lines.makeAsyncIterator(), client: lines.client)
-    }
-
-    /// Iterator over the updates of one request.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        private var lines: FrameLines.Iterator
-        private let client: LarderClient
-
-        init(lines: FrameLines.Iterator, client: LarderClient) {
-            self.lines = lines
-            self.client = client
-        }
-
-        /// The next update; nil after the end.
-        public mutating func next() async throws(LarderError) -> FetchUpdate? {
-            while let line = try await lines.next() {
+    public func makeAsyncIterator() -> ClientIterator<FetchUpdate> {
+        let client = lines.client
+        var received = lines.makeAsyncIterator()
+        return ClientIterator { () async throws(LarderError) in
+            while let line = try await received.next() {
                 if let update = FetchUpdate(line.frame, client: client) { return update }
             }
             return nil
-        }
-
-        /// The same, called by `for try await`.
-        public mutating func next(
-            isolation actor: isolated (any Actor)?
-        ) async throws(LarderError) -> FetchUpdate? {
-            try await next()
         }
     }
 }
@@ -89,11 +70,12 @@ package struct FrameLines: AsyncSequence, Sendable {
     /// Whether the stream stays open for further views.
     var follows = false
 
-    package func makeAsyncIterator() -> Iterator {
-        Iterator(self)
+    package func makeAsyncIterator() -> ClientIterator<FrameLine<FetchFrame>> {
+        var run = Run(self)
+        return ClientIterator { () async throws(LarderError) in try await run.next() }
     }
 
-    package struct Iterator: AsyncIteratorProtocol {
+    private struct Run {
         private enum State {
             case unsent(FrameLines)
             case reading(FrameReader<FetchFrame>)
@@ -108,7 +90,7 @@ package struct FrameLines: AsyncSequence, Sendable {
             state = .unsent(lines)
         }
 
-        package mutating func next() async throws(LarderError) -> FrameLine<FetchFrame>? {
+        mutating func next() async throws(LarderError) -> FrameLine<FetchFrame>? {
             let current = state
             state = .over
             var reader: FrameReader<FetchFrame>
@@ -135,12 +117,6 @@ package struct FrameLines: AsyncSequence, Sendable {
                 }
                 return line
             }
-        }
-
-        package mutating func next(
-            isolation actor: isolated (any Actor)?
-        ) async throws(LarderError) -> FrameLine<FetchFrame>? {
-            try await next()
         }
     }
 

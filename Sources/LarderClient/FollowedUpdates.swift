@@ -13,16 +13,17 @@ public struct FollowedUpdates<Value: Sendable>: AsyncSequence, Sendable {
     let read: @Sendable (Snapshot) async throws(LarderError) -> Value
 
     /// Asks the daemon at the first call of `next()`.
-    public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(self)
+    public func makeAsyncIterator() -> ClientIterator<FollowUpdate<Value>> {
+        var run = Run(self)
+        return ClientIterator { () async throws(LarderError) in try await run.next() }
     }
 
-    /// Iterator that holds the connection of one follower.
-    public struct AsyncIterator: AsyncIteratorProtocol {
+    /// An iteration, which holds the connection of one follower.
+    private struct Run {
         private enum State {
             /// There is no stream; the iterator connects after the pause.
             case apart(pause: Duration?)
-            case reading(FetchFrames.AsyncIterator)
+            case reading(ClientIterator<FetchUpdate>)
             case finished
         }
 
@@ -34,13 +35,13 @@ public struct FollowedUpdates<Value: Sendable>: AsyncSequence, Sendable {
             self.updates = updates
         }
 
-        /// The next update; it waits until there is one.
-        public mutating func next() async throws(LarderError) -> FollowUpdate<Value>? {
+        mutating func next() async throws(LarderError) -> FollowUpdate<Value>? {
             while true {
                 switch state {
                 case .finished: return nil
                 case .apart(let pause):
-                    if let pause { try await wait(pause) }
+                    state = .finished
+                    if let pause { try await updates.time.wait(pause) }
                     state = .reading(updates.frames.makeAsyncIterator())
                 case .reading(var stream):
                     state = .finished
@@ -56,22 +57,6 @@ public struct FollowedUpdates<Value: Sendable>: AsyncSequence, Sendable {
                     state = .reading(stream)
                     if let told = try await tell(update) { return told }
                 }
-            }
-        }
-
-        /// The same, called by `for try await`.
-        public mutating func next(
-            isolation actor: isolated (any Actor)?
-        ) async throws(LarderError) -> FollowUpdate<Value>? {
-            try await next()
-        }
-
-        private mutating func wait(_ pause: Duration) async throws(LarderError) {
-            do throws(CancellationError) {
-                try await updates.time.pause(pause)
-            } catch {
-                state = .finished
-                throw .cancelled
             }
         }
 
@@ -176,8 +161,6 @@ struct FollowPlan: Equatable {
     private var wasConnected = false
     private var isOutageTold = false
 
-    init() {}
-
     /// A snapshot has arrived, over this connection or a new one.
     mutating func snapshotArrived(_ revision: Int64, _ source: AnswerSource) -> UpdateStep {
         streamSpoke()
@@ -242,23 +225,10 @@ public struct TypedUpdates<Value: Decodable & Sendable>: AsyncSequence, Sendable
     let decoder: JSONDecoder
 
     /// Asks the daemon at the first call of `next()`.
-    public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(frames: frames.makeAsyncIterator(), decoder: decoder)
-    }
-
-    /// Iterator over the updates of one request.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        private var frames: FetchFrames.AsyncIterator
-        private let decoder: JSONDecoder
-
-        init(frames: FetchFrames.AsyncIterator, decoder: JSONDecoder) {
-            self.frames = frames
-            self.decoder = decoder
-        }
-
-        /// The next update; nil after the end.
-        public mutating func next() async throws(LarderError) -> TypedUpdate<Value>? {
-            while let update = try await frames.next() {
+    public func makeAsyncIterator() -> ClientIterator<TypedUpdate<Value>> {
+        var received = frames.makeAsyncIterator()
+        return ClientIterator { [decoder] () async throws(LarderError) in
+            while let update = try await received.next() {
                 switch update {
                 case .snapshot(let snapshot):
                     return .value(try await snapshot.decoded(as: Value.self, by: decoder))
@@ -269,13 +239,6 @@ public struct TypedUpdates<Value: Decodable & Sendable>: AsyncSequence, Sendable
                 }
             }
             return nil
-        }
-
-        /// The same, called by `for try await`.
-        public mutating func next(
-            isolation actor: isolated (any Actor)?
-        ) async throws(LarderError) -> TypedUpdate<Value>? {
-            try await next()
         }
     }
 }

@@ -74,17 +74,9 @@ extension LarderClient {
                 try await renewOnce(at: origin, renew)
                 plan.streamSpoke()
             } catch {
-                guard
-                    case .tryAgain(let pause, _) = plan.streamFailed(
-                        error,
-                        randomUnit: time.randomUnit()
-                    )
-                else { throw error }
-                do throws(CancellationError) {
-                    try await time.pause(pause)
-                } catch {
-                    throw .cancelled
-                }
+                let step = plan.streamFailed(error, randomUnit: time.randomUnit())
+                guard case .tryAgain(let pause, _) = step else { throw error }
+                try await time.wait(pause)
             }
         }
     }

@@ -94,19 +94,10 @@ extension LarderClient {
             do throws(LarderError) {
                 return try await connection.send(try request(rest))
             } catch {
-                guard
-                    rest > .zero,
-                    case .tryAgain(let pause, _) = plan.streamFailed(
-                        error,
-                        randomUnit: time.randomUnit()
-                    )
-                else { throw error }
+                let step = plan.streamFailed(error, randomUnit: time.randomUnit())
+                guard rest > .zero, case .tryAgain(let pause, _) = step else { throw error }
                 rest = max(.zero, rest - pause)
-                do throws(CancellationError) {
-                    try await time.pause(pause)
-                } catch {
-                    throw .cancelled
-                }
+                try await time.wait(pause)
             }
         }
     }
@@ -424,14 +415,15 @@ public struct WriteConflicts: AsyncSequence, Sendable {
     let client: LarderClient
 
     /// Asks the daemon at the first call of `next()`.
-    public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(client)
+    public func makeAsyncIterator() -> ClientIterator<WriteConflict> {
+        var run = Run(client)
+        return ClientIterator { () async throws(LarderError) in try await run.next() }
     }
 
-    /// Iterator that holds the connection of one watch.
-    public struct AsyncIterator: AsyncIteratorProtocol {
+    /// An iteration, which holds the connection of one watch.
+    private struct Run {
         private let client: LarderClient
-        private var events: WatchEvents.AsyncIterator
+        private var events: ClientIterator<WatchEvent>
         private var waiting: ArraySlice<ModifierReport> = []
         /// Given already and not decided since: no more than the queue has.
         private var given: Set<String> = []
@@ -444,8 +436,7 @@ public struct WriteConflicts: AsyncSequence, Sendable {
             events = client.watch(command).makeAsyncIterator()
         }
 
-        /// The next conflict; it waits until there is one.
-        public mutating func next() async throws(LarderError) -> WriteConflict? {
+        mutating func next() async throws(LarderError) -> WriteConflict? {
             while true {
                 if let report = waiting.popFirst() {
                     guard given.insert(report.id).inserted else { continue }
@@ -462,13 +453,6 @@ public struct WriteConflicts: AsyncSequence, Sendable {
                 // The watch has begun, so nothing is missed between the list and its frames.
                 if !isListed { try await list() }
             }
-        }
-
-        /// The same, called by `for try await`.
-        public mutating func next(
-            isolation actor: isolated (any Actor)?
-        ) async throws(LarderError) -> WriteConflict? {
-            try await next()
         }
 
         private mutating func list() async throws(LarderError) {

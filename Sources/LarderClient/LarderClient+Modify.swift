@@ -241,8 +241,6 @@ struct ObservedState<Value: Sendable> {
     private var isStale = false
     private var error: LarderError?
 
-    init() {}
-
     /// The new state after an update; nil if the update changes nothing.
     mutating func updateArrived(
         _ update: FollowUpdate<TypedSnapshot<Value>>
@@ -298,32 +296,14 @@ public struct ObservedValues<Value: Sendable>: AsyncSequence, Sendable {
     let updates: FollowedUpdates<TypedSnapshot<Value>>
 
     /// Asks the daemon at the first call of `next()`.
-    public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(updates.makeAsyncIterator())
-    }
-
-    /// Iterator that holds the connection of one observer.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        private var updates: FollowedUpdates<TypedSnapshot<Value>>.AsyncIterator
-        private var state = ObservedState<Value>()
-
-        init(_ updates: FollowedUpdates<TypedSnapshot<Value>>.AsyncIterator) {
-            self.updates = updates
-        }
-
-        /// Waits for the next state.
-        public mutating func next() async throws(LarderError) -> Observed<Value>? {
-            while let update = try await updates.next() {
+    public func makeAsyncIterator() -> ClientIterator<Observed<Value>> {
+        var received = updates.makeAsyncIterator()
+        var state = ObservedState<Value>()
+        return ClientIterator { () async throws(LarderError) in
+            while let update = try await received.next() {
                 if let observed = state.updateArrived(update) { return observed }
             }
             return nil
-        }
-
-        /// The same, called by `for try await`.
-        public mutating func next(
-            isolation actor: isolated (any Actor)?
-        ) async throws(LarderError) -> Observed<Value>? {
-            try await next()
         }
     }
 }

@@ -198,23 +198,11 @@ public struct Pages<Item: Sendable>: AsyncSequence, Sendable {
     }
 
     /// Asks for the first page at the first call of `next()`.
-    public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(load: load)
-    }
-
-    /// Iterator over the items of all pages.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        let load: Load
-        private var page: ArraySlice<Item> = []
-        private var cursor: String?
-        private var isLast = false
-
-        init(load: @escaping Load) {
-            self.load = load
-        }
-
-        /// The next item; nil after the last.
-        public mutating func next() async throws(LarderError) -> Item? {
+    public func makeAsyncIterator() -> ClientIterator<Item> {
+        var page: ArraySlice<Item> = []
+        var cursor: String?
+        var isLast = false
+        return ClientIterator { [load] () async throws(LarderError) in
             while page.isEmpty, !isLast {
                 let answer = try await load(cursor)
                 page = answer.items[...]
@@ -222,13 +210,6 @@ public struct Pages<Item: Sendable>: AsyncSequence, Sendable {
                 isLast = cursor == nil
             }
             return page.popFirst()
-        }
-
-        /// The same, called by `for try await`.
-        public mutating func next(
-            isolation actor: isolated (any Actor)?
-        ) async throws(LarderError) -> Item? {
-            try await next()
         }
     }
 }

@@ -63,13 +63,7 @@ package struct WatchLines: AsyncSequence, Sendable {
         }
 
         private mutating func connect(after pause: Duration?) async throws(LarderError) {
-            if let pause {
-                do throws(CancellationError) {
-                    try await lines.client.time.pause(pause)
-                } catch {
-                    throw .cancelled
-                }
-            }
+            if let pause { try await lines.client.time.wait(pause) }
             command.options.account = try lines.client.accountParameter()
             var request = SocketRequest(posting: command, to: "/v1/watch")
             request.headers.add(name: "Accept", value: FrameFormat.jsonLines.mediaType)
@@ -130,24 +124,10 @@ public struct WatchEvents: AsyncSequence, Sendable {
     let lines: WatchLines
 
     /// Asks the daemon at the first call of `next()`.
-    public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(lines: lines.makeAsyncIterator())
-    }
-
-    /// Iterator that holds the connection of one watch.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        fileprivate var lines: WatchLines.Iterator
-
-        /// The next event; it waits until there is one.
-        public mutating func next() async throws(LarderError) -> WatchEvent? {
-            try await lines.next()?.event
-        }
-
-        /// The same, called by `for try await`.
-        public mutating func next(
-            isolation actor: isolated (any Actor)?
-        ) async throws(LarderError) -> WatchEvent? {
-            try await next()
+    public func makeAsyncIterator() -> ClientIterator<WatchEvent> {
+        var received = lines.makeAsyncIterator()
+        return ClientIterator { () async throws(LarderError) in
+            try await received.next()?.event
         }
     }
 }

@@ -81,24 +81,6 @@ package struct JSONTokenizer {
             }
         }
     }
-
-    /// The range of the value whose first token was just returned; the others are passed over.
-    ///
-    /// `token` must begin a value: be no name and no end.
-    package mutating func skipValue(_ token: JSONToken) throws(JSONError) -> Range<Int> {
-        switch token.kind {
-        case .string, .number, .true, .false, .null:
-            return token.range
-        case .beginObject, .beginArray:
-            let outside = depth - 1
-            while let inner = try next() {
-                if depth == outside { return token.range.lowerBound..<inner.range.upperBound }
-            }
-            throw .unexpectedEnd(at: position)
-        case .endObject, .endArray, .name:
-            preconditionFailure("\(token.kind) begins no value")
-        }
-    }
 }
 
 extension JSONTokenizer {

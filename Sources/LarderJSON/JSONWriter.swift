@@ -74,11 +74,6 @@ extension JSONWriter {
         endObject()
     }
 
-    package mutating func member(_ name: String, _ text: String) {
-        self.name(name)
-        string(text)
-    }
-
     /// A text, or null.
     package mutating func member(_ name: String, _ text: String?) {
         self.name(name)

@@ -81,19 +81,17 @@ package enum TLSKey: String, Sendable, CaseIterable {
 
 extension TLSSettings {
     package subscript(key: TLSKey) -> PEMFile? {
-        get {
-            switch key {
-            case .caFile: caFile
-            case .clientCertificate: clientCertificate
-            case .clientKey: clientKey
-            }
-        }
-        set {
-            switch key {
-            case .caFile: caFile = newValue
-            case .clientCertificate: clientCertificate = newValue
-            case .clientKey: clientKey = newValue
-            }
+        get { self[keyPath: key.path] }
+        set { self[keyPath: key.path] = newValue }
+    }
+}
+
+extension TLSKey {
+    fileprivate var path: WritableKeyPath<TLSSettings, PEMFile?> {
+        switch self {
+        case .caFile: \.caFile
+        case .clientCertificate: \.clientCertificate
+        case .clientKey: \.clientKey
         }
     }
 }

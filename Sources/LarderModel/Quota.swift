@@ -18,14 +18,9 @@ package struct Quota<Key: Hashable & Sendable>: Sendable {
     /// The keys for which something is taken.
     package var keys: some Collection<Key> { taken.keys }
 
-    /// Whether this amount is left for a key.
-    private func hasRoom(for key: Key, _ amount: Int = 1) -> Bool {
-        count + amount <= max && count(of: key) + amount <= eachMax
-    }
-
     /// Takes an amount; returns false if less is left.
     package mutating func take(_ key: Key, _ amount: Int = 1) -> Bool {
-        guard hasRoom(for: key, amount) else { return false }
+        guard count + amount <= max, count(of: key) + amount <= eachMax else { return false }
         taken[key] = count(of: key) + amount
         count += amount
         return true

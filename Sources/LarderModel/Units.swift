@@ -1,12 +1,7 @@
 extension Duration {
     /// Reads `300ms`, `10s`, `5m`, `1h`, `7d`: a whole number of at least 0 and a unit.
     package init(unit text: String) throws(ModelError) {
-        let (digits, unit) = splitUnit(text)
-        guard let number = Int64(digits), let factor = durationUnits[unit] else {
-            throw .badDuration(text)
-        }
-        let (milliseconds, overflow) = number.multipliedReportingOverflow(by: factor)
-        guard !overflow else { throw .badDuration(text) }
+        guard let milliseconds = amount(text, durationUnits) else { throw .badDuration(text) }
         self = .milliseconds(milliseconds)
     }
 
@@ -32,12 +27,7 @@ package struct ByteSize: Hashable, Sendable, Comparable {
 
     /// Reads `512MiB`, `64KiB`, `1GiB`, `2TiB`, `100B`: a whole number of at least 0 and a unit.
     package init(unit text: String) throws(ModelError) {
-        let (digits, unit) = splitUnit(text)
-        guard let number = Int64(digits), let factor = sizeUnits[unit] else {
-            throw .badByteSize(text)
-        }
-        let (bytes, overflow) = number.multipliedReportingOverflow(by: factor)
-        guard !overflow else { throw .badByteSize(text) }
+        guard let bytes = amount(text, sizeUnits) else { throw .badByteSize(text) }
         self.bytes = bytes
     }
 
@@ -62,8 +52,11 @@ private let sizeUnits: [String: Int64] = [
     "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
 ]
 
-/// The leading digits and what follows them; signs and spaces are no digits.
-private func splitUnit(_ text: String) -> (digits: String, unit: String) {
+/// The leading digits times the unit that follows them; signs and spaces are no digits.
+private func amount(_ text: String, _ units: [String: Int64]) -> Int64? {
     let digits = text.prefix(while: { $0.isASCII && $0.isNumber })
-    return (String(digits), String(text.dropFirst(digits.count)))
+    guard let number = Int64(digits), let factor = units[String(text.dropFirst(digits.count))]
+    else { return nil }
+    let (amount, overflow) = number.multipliedReportingOverflow(by: factor)
+    return overflow ? nil : amount
 }

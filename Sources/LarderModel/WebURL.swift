@@ -100,14 +100,6 @@ package struct WebURL: Hashable, Sendable, CustomStringConvertible {
             || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_")
     }
 
-    private init(isSecure: Bool, host: String, port: Int, pathAndQuery: String) {
-        self.isSecure = isSecure
-        self.host = host
-        self.port = port
-        self.pathAndQuery = pathAndQuery
-        text = Self.originText(isSecure, host, port) + pathAndQuery
-    }
-
     package static func == (one: WebURL, other: WebURL) -> Bool { one.text == other.text }
     package func hash(into hasher: inout Hasher) { hasher.combine(text) }
 

@@ -101,14 +101,9 @@ extension Doctor {
         if status.version == Version.text {
             findings.append(Finding("version", .ok, "larderd and cachectl are \(Version.text)"))
         } else {
-            findings.append(
-                Finding(
-                    "version",
-                    .warning,
-                    "larderd is \(status.version), cachectl \(Version.text)",
-                    fix: "Restart larderd, if the newer one is installed."
-                )
-            )
+            let versions = "larderd is \(status.version), cachectl \(Version.text)"
+            let fix = "Restart larderd, if the newer one is installed."
+            findings.append(Finding("version", .warning, versions, fix: fix))
         }
         let told = status.findings
         for warning in status.warnings where !told.contains(where: { $0.detail == warning }) {
@@ -136,14 +131,9 @@ extension Doctor {
             findings.append(Finding("disk", .skipped, error.summary))
         }
         guard status.you?.administrator == true else {
-            return findings + [
-                Finding(
-                    "files",
-                    .skipped,
-                    "only an administrator may have them looked at",
-                    fix: "Ask as root, or as the daemon's own user: sudo cachectl doctor"
-                )
-            ]
+            let reason = "only an administrator may have them looked at"
+            let fix = "Ask as root, or as the daemon's own user: sudo cachectl doctor"
+            return findings + [Finding("files", .skipped, reason, fix: fix)]
         }
         do throws(LarderError) {
             // The findings of status are in the list already.
@@ -160,36 +150,21 @@ extension Doctor {
             let log = "\(file.name) has a log of \(HumanFormat.size(file.walBytes))"
             // The writer restarts the log at 16 MB, and every reader permits that within a moment.
             if file.walBytes > Int64(4 * Limits.walPagesMax * 4_096) {
-                findings.append(
-                    Finding(
-                        "log",
-                        .warning,
-                        log,
-                        fix: "Restart the daemon, and tell its authors: something reads for long."
-                    )
-                )
+                let fix = "Restart the daemon, and tell its authors: something reads for long."
+                findings.append(Finding("log", .warning, log, fix: fix))
             } else {
                 findings.append(Finding("log", .ok, log))
             }
         }
         guard let free = usage.disk.freeBytes else {
-            return findings + [
-                Finding("disk", .skipped, "the file system does not say what is free")
-            ]
+            let reason = "the file system does not say what is free"
+            return findings + [Finding("disk", .skipped, reason)]
         }
-        if free < usage.disk.minFreeBytes {
-            findings.append(
-                Finding(
-                    "disk",
-                    .warning,
-                    "\(HumanFormat.size(free)) are free, cache.min_free_bytes is "
-                        + "\(HumanFormat.size(usage.disk.minFreeBytes)): the cache grows no more",
-                    fix: "Free space on the cache's disk, or lower cache.min_free_bytes."
-                )
-            )
-        } else {
-            findings.append(Finding("disk", .ok, "\(HumanFormat.size(free)) are free"))
-        }
-        return findings
+        let left = "\(HumanFormat.size(free)) are free"
+        guard free < usage.disk.minFreeBytes else { return findings + [Finding("disk", .ok, left)] }
+        let least = HumanFormat.size(usage.disk.minFreeBytes)
+        let detail = "\(left), cache.min_free_bytes is \(least): the cache grows no more"
+        let fix = "Free space on the cache's disk, or lower cache.min_free_bytes."
+        return findings + [Finding("disk", .warning, detail, fix: fix)]
     }
 }

@@ -46,8 +46,7 @@ struct FetchPrinter {
                 case .show(let snapshot):
                     await ticker.stop()
                     try await show(snapshot, ", asking the network")
-                case .print(let snapshot, let word): return .print(snapshot, word)
-                case .fail(let failure): return .fail(failure)
+                case .last(let result): return result
                 }
             }
             return plan.streamFailed(CommandFailure(LarderError.cutOff))
@@ -99,23 +98,19 @@ extension FetchPrinter {
     /// Prints every line as it comes, to the last; fails as if one body had been wanted.
     func copy(_ lines: FrameLines, of client: LarderClient) async throws {
         var plan = plan
-        var decided: GetPlan.Step?
+        var decided: GetPlan.FinalResult?
         do {
             for try await line in lines {
                 try console.write(line.bytes + [UInt8(ascii: "\n")])
                 guard decided == nil, let update = FetchUpdate(line.frame, client: client) else {
                     continue
                 }
-                let step = plan.updateArrived(update)
-                switch step {
-                case .wait, .show: continue
-                case .print, .fail: decided = step
-                }
+                if case .last(let result) = plan.updateArrived(update) { decided = result }
             }
         } catch let error as LarderError {
             let failure = CommandFailure(error)
             if decided != nil { throw failure }
-            decided = plan.streamFailed(failure).step
+            decided = plan.streamFailed(failure)
         }
         if case .fail(let failure) = decided { throw failure }
     }

@@ -10,6 +10,11 @@ struct GetPlan {
         case wait
         /// To be shown until the last word is here.
         case show(Snapshot)
+        case last(FinalResult)
+    }
+
+    /// How the asking ended.
+    enum FinalResult {
         /// The last word, and what is to be said of it.
         case print(Snapshot, Word)
         case fail(CommandFailure)
@@ -48,17 +53,19 @@ struct GetPlan {
     mutating func updateArrived(_ update: FetchUpdate) -> Step {
         switch update {
         case .snapshot(let snapshot): snapshotArrived(snapshot)
-        case .unchanged: unchangedArrived()
+        case .unchanged: .last(unchangedArrived())
         case .deleted:
-            .fail(
-                CommandFailure(
-                    .notFound,
-                    "\(name) is gone: the origin says so, or a write that waits to be sent"
+            .last(
+                .fail(
+                    CommandFailure(
+                        .notFound,
+                        "\(name) is gone: the origin says so, or a write that waits to be sent"
+                    )
                 )
             )
-        case .failed(let problem): streamFailed(CommandFailure(.problem(problem))).step
-        case .end(.shutdown): streamFailed(Self.shutdown).step
-        case .end: ended()
+        case .failed(let problem): .last(streamFailed(CommandFailure(.problem(problem))))
+        case .end(.shutdown): .last(streamFailed(Self.shutdown))
+        case .end: .last(ended())
         case .origin: .wait
         }
     }
@@ -66,19 +73,6 @@ struct GetPlan {
     private static var shutdown: CommandFailure {
         let problem = Problem(.shuttingDown, "larderd is ending")
         return CommandFailure(.problem(problem))
-    }
-
-    /// How the asking ended.
-    enum FinalResult {
-        case print(Snapshot, Word)
-        case fail(CommandFailure)
-
-        var step: Step {
-            switch self {
-            case .print(let snapshot, let word): .print(snapshot, word)
-            case .fail(let failure): .fail(failure)
-            }
-        }
     }
 
     func streamFailed(_ failure: CommandFailure) -> FinalResult {
@@ -90,12 +84,12 @@ struct GetPlan {
 
     private mutating func snapshotArrived(_ snapshot: Snapshot) -> Step {
         let mayBeLast = snapshot.source == .network || !waitsForNetwork && isGoodEnough(snapshot)
-        guard !mayBeLast else { return .print(snapshot, .given) }
+        guard !mayBeLast else { return .last(.print(snapshot, .given)) }
         state = .holding(snapshot)
         return showsHeld && isGoodEnough(snapshot) ? .show(snapshot) : .wait
     }
 
-    private func unchangedArrived() -> Step {
+    private func unchangedArrived() -> FinalResult {
         switch state {
         case .holding(let snapshot): .print(snapshot, .confirmed)
         case .empty:
@@ -103,7 +97,7 @@ struct GetPlan {
         }
     }
 
-    private func ended() -> Step {
+    private func ended() -> FinalResult {
         switch state {
         case .holding(let snapshot) where isGoodEnough(snapshot): .print(snapshot, .given)
         case .holding: .fail(CommandFailure(.nothingToShow, "what is cached of \(name) is stale"))

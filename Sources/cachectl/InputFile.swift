@@ -138,6 +138,16 @@ enum SecretLines {
         return lines
     }
 
+    /// The only line of what the argument names, which is `kind`: `a proxy`.
+    static func line(_ argument: String, of kind: String) async throws -> String {
+        let lines = try await read(argument)
+        guard lines.count == 1 else {
+            let reason = "\(name(argument)) has \(lines.count) lines, \(kind) is one"
+            throw CommandFailure(.failed, reason)
+        }
+        return lines[0]
+    }
+
     /// Refuses a second `-` among the arguments of a command.
     static func check(_ arguments: [String]) throws {
         guard arguments.count(where: { $0 == "-" }) <= 1 else {
@@ -160,9 +170,7 @@ enum SecretLines {
 enum StandardInput {
     /// Each argument, and in the place of `-` each line that is not empty.
     static func lines(_ arguments: [String]) throws -> [String] {
-        guard arguments.count(where: { $0 == "-" }) <= 1 else {
-            throw ValidationError("- is given twice; stdin can be read once.")
-        }
+        try SecretLines.check(arguments)
         return arguments.flatMap { argument in
             guard argument == "-" else { return [argument] }
             var lines: [String] = []

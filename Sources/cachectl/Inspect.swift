@@ -80,20 +80,14 @@ struct Inspect: AsyncParsableCommand {
 
 extension EntryExplanation {
     func table(explain: Bool) -> Table {
-        var facts = Facts()
-        facts.add(self, explain: explain)
-        return facts.table
+        var table = Table(alignsRight: [false, false])
+        table.add(self, explain: explain)
+        return table
     }
 }
 
-private struct Facts {
-    var table = Table(alignsRight: [false, false])
-
-    mutating func add(_ name: String, _ value: String) {
-        table.add(name, value)
-    }
-
-    mutating func add(_ found: EntryExplanation, explain: Bool) {
+extension Table {
+    fileprivate mutating func add(_ found: EntryExplanation, explain: Bool) {
         let item = found.item
         add("id", item.id)
         add("kind", item.words)
@@ -116,15 +110,11 @@ private struct Facts {
         guard explain else { return }
         add("last modified", found.lastModified ?? "-")
         add("digest", found.digest)
-        add(protectedBy: found.protectedBy)
+        add("can be evicted", found.protectedBy.isEmpty ? "yes" : "no")
+        for reason in found.protectedBy { add("because", reason) }
         for field in found.headers { add("header", "\(field.name): \(field.value)") }
         addForm(of: found)
         add(found.pending)
-    }
-
-    private mutating func add(protectedBy reasons: [String]) {
-        add("can be evicted", reasons.isEmpty ? "yes" : "no")
-        for reason in reasons { add("because", reason) }
     }
 
     private mutating func addForm(of found: EntryExplanation) {

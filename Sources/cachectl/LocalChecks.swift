@@ -88,31 +88,27 @@ struct LocalChecks {
     /// reports.
     func socketFindings(inForce: ConfigurationStatus?) -> [Finding] {
         guard let socket, let rights = SocketRights(of: socket) else { return [] }
+        func finding(_ state: FindingState, _ detail: String, fix: String? = nil) -> [Finding] {
+            [Finding("socket", state, detail, fix: fix)]
+        }
         guard rights.isSocket else {
             let fix = "Move it away, or give sockets.api another path."
-            return [Finding("socket", .failed, "\(socket) is no socket", fix: fix)]
+            return finding(.failed, "\(socket) is no socket", fix: fix)
         }
         let detail = "\(socket) has the mode \(rights.modeText) and the group \(rights.group)"
         guard access(socket, W_OK) == 0 else {
-            return [
-                Finding("socket", .failed, "\(detail): you may not open it", fix: rights.advice)
-            ]
+            return finding(.failed, "\(detail): you may not open it", fix: rights.advice)
         }
         // A socket of systemd has the mode of its unit. A private one is never opened to others on
         // our advice.
         if let inForce, inForce.socketMode != rights.modeText, !rights.isPrivate,
             socket != SocketRights.systemSocket
         {
-            return [
-                Finding(
-                    "socket",
-                    .warning,
-                    "\(detail), and sockets.mode is \(inForce.socketMode)",
-                    fix: "chmod \(inForce.socketMode) '\(socket)'"
-                )
-            ]
+            let wanted = inForce.socketMode
+            let fix = "chmod \(wanted) '\(socket)'"
+            return finding(.warning, "\(detail), and sockets.mode is \(wanted)", fix: fix)
         }
-        return [Finding("socket", .ok, detail)]
+        return finding(.ok, detail)
     }
 
     // MARK: Session

@@ -119,7 +119,7 @@ struct OriginAdd: AsyncParsableCommand {
     func run() async throws {
         var definition = definition
         definition.headers = NamedValues(try await fields())
-        definition.proxy = try await proxyURL()
+        if let proxy { definition.proxy = try await SecretLines.line(proxy, of: "a proxy") }
         definition.normalize = try rules()
         let complete = definition
         try await options.show {
@@ -171,18 +171,6 @@ struct OriginAdd: AsyncParsableCommand {
             }
         }
         return fields
-    }
-
-    private func proxyURL() async throws -> String? {
-        guard let proxy else { return nil }
-        let lines = try await SecretLines.read(proxy)
-        guard lines.count == 1 else {
-            throw CommandFailure(
-                .failed,
-                "\(SecretLines.name(proxy)) has \(lines.count) lines, a proxy is one"
-            )
-        }
-        return lines[0]
     }
 
     /// The rules of the file; with `--by-type` or `--graphql` objects say their type and id

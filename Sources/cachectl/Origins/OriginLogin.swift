@@ -83,14 +83,7 @@ private enum SecretValue {
     static func take(_ file: String?, asking question: String) async throws -> String {
         if file == nil, Console().canAsk { return try ask(question) }
         let path = file ?? "-"
-        let lines = try await SecretLines.read(path == "-" ? path : "@" + path)
-        guard lines.count == 1 else {
-            throw CommandFailure(
-                .failed,
-                "\(path == "-" ? "stdin" : path) has \(lines.count) lines, a credential is one"
-            )
-        }
-        return lines[0]
+        return try await SecretLines.line(path == "-" ? path : "@" + path, of: "a credential")
     }
 
     /// Reads a line from the terminal while that shows nothing of it.

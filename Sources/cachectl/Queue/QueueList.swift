@@ -287,12 +287,6 @@ struct ModifierFormatter {
     }
 }
 
-extension Timestamp {
-    fileprivate init(_ moment: LarderAPI.Timestamp) {
-        self.init(milliseconds: moment.milliseconds)
-    }
-}
-
 extension RawJSON {
     fileprivate var words: String { ViewReport.json(bytes, isComplete: true).words }
 }
