@@ -285,7 +285,7 @@ package struct OriginFolder: Sendable {
     private func write(_ bytes: [UInt8], to descriptor: Int32) throws(Problem) {
         var rest = bytes[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { writeSome($0, to: descriptor) }
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
             try attempt("write a file in it") { count > 0 }
             rest = rest.dropFirst(count)
@@ -312,9 +312,4 @@ package struct OriginFolder: Sendable {
             status: isFull ? 507 : nil
         )
     }
-}
-
-/// Outside of the type, whose own method would hide write(2).
-private func writeSome(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int {
-    write(descriptor, bytes.baseAddress, bytes.count)
 }

@@ -82,6 +82,26 @@ struct ResponseWriter: Sendable {
         return await write(.body(.byteBuffer(ByteBuffer(bytes: bytes))))
     }
 
+    /// Sends a body that comes piece by piece, no faster than the client reads it.
+    ///
+    /// If the body breaks off, so does the answer, as its head has been sent.
+    func copy(
+        _ status: HTTPResponseStatus,
+        _ headers: HTTPHeaders,
+        next: () async throws -> [UInt8]?
+    ) async {
+        guard await begin(status, headers) else { return }
+        guard !isHeadOnly, status.mayHaveResponseBody else { return await end() }
+        do {
+            while let piece = try await next() {
+                guard await send(piece) else { return }
+            }
+        } catch {
+            return await abort()
+        }
+        await end()
+    }
+
     func end() async {
         _ = await write(.end(nil))
     }

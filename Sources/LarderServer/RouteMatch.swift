@@ -65,23 +65,23 @@ struct RouteMatch: Equatable {
         get throws(Problem) { try PercentCoding.modifierID(inPath: parameter) }
     }
 
+    var origin: OriginName { get throws(Problem) { try OriginName(command: try text) } }
+
     var set: PrefetchName {
         get throws(Problem) {
-            guard let name = PercentCoding.decoded(parameter.utf8) else {
-                throw Problem(.badRequest, "the name in the path is not percent-encoded UTF-8")
-            }
+            let name = try text
             return try Problem.checking("name") { () throws(ModelError) in
                 try PrefetchName(name)
             }
         }
     }
 
-    var origin: OriginName {
+    private var text: String {
         get throws(Problem) {
             guard let name = PercentCoding.decoded(parameter.utf8) else {
                 throw Problem(.badRequest, "the name in the path is not percent-encoded UTF-8")
             }
-            return try OriginName(command: name)
+            return name
         }
     }
 }

@@ -33,11 +33,10 @@ package final class Server: Sendable {
     package struct Configuration: Sendable {
         package var path: String
         package var mode: UInt32
-        package var administrators: Administrators
+        /// Settings until a reload replaces them.
+        package var standing: ServerStanding
         /// A listening socket of the process that started the daemon; replaces one at `path`.
         package var inherited: Int32?
-        /// Configuration that status reports.
-        package var told: ConfigurationStatus?
         /// Memory for answers that are ready to be sent, over all event loops.
         package var readyBytes = ByteSize(bytes: 8 << 20)
         /// Whether plain reads are answered ahead of the parser; what is answered is the same.
@@ -52,7 +51,7 @@ package final class Server: Sendable {
         package init(path: String, mode: UInt32, administrators: Administrators) {
             self.path = path
             self.mode = mode
-            self.administrators = administrators
+            standing = ServerStanding(administrators: administrators)
         }
     }
 

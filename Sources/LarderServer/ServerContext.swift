@@ -26,12 +26,7 @@ final class ServerContext: Sendable {
             connectionsMax: Limits.connectionsMax(files: configuration.filesMax),
             perUserMax: Limits.connectionsPerUserMax(files: configuration.filesMax)
         )
-        standing = Mutex(
-            ServerStanding(
-                administrators: configuration.administrators,
-                configuration: configuration.told
-            )
-        )
+        standing = Mutex(configuration.standing)
         reloadConfiguration = configuration.reload
         takesPlainReads = configuration.takesPlainReads
         self.engine = engine
@@ -40,7 +35,6 @@ final class ServerContext: Sendable {
 
     var administrators: Administrators { standing.withLock { $0.administrators } }
 
-    /// Configuration that status reports.
     var configuration: ConfigurationStatus? { standing.withLock { $0.configuration } }
 
     /// Has the configuration read again; nil where it cannot be.

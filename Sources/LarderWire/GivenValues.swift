@@ -76,6 +76,20 @@ extension Duration {
     }
 }
 
+extension Collection {
+    /// Refuses a list of which more or fewer elements are given than are taken.
+    package func checkCount(
+        _ name: String,
+        in range: ClosedRange<Int>,
+        hint: String? = nil
+    ) throws(Problem) {
+        guard !range.contains(count) else { return }
+        let (least, most) = (range.lowerBound, range.upperBound)
+        let taken = least == 0 ? "at most \(most)" : "\(least) to \(most)"
+        throw Problem(.badRequest, "\(name): \(count) are given, \(taken) are taken", hint: hint)
+    }
+}
+
 extension PageQuery {
     package func checkedLimit() throws(Problem) -> Int {
         let rows = limit ?? Limits.pageRowsDefault

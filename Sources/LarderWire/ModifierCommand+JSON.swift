@@ -31,12 +31,7 @@ extension ModifiersCommand {
                 "'modifiers' is given with other members: put them into each modifier"
             )
         }
-        guard (1...Limits.modifiersPerCommandMax).contains(list.count) else {
-            throw Problem(
-                .badRequest,
-                "modifiers: \(list.count) are given, 1 to \(Limits.modifiersPerCommandMax) are taken"
-            )
-        }
+        try list.checkCount("modifiers", in: 1...Limits.modifiersPerCommandMax)
         let modifiers = try list.checkedElements("modifiers") { modifier throws(Problem) in
             var modifier = modifier
             modifier.account = try account(modifier.account)
@@ -82,13 +77,7 @@ extension ModifierCommand {
             try given.lane.map { text throws(ModelError) in try LaneName(text) }
         }
         let parents = given.dependsOn ?? []
-        guard parents.count <= Limits.modifierDependenciesMax else {
-            throw Problem(
-                .badRequest,
-                "depends_on: \(parents.count) are given, at most "
-                    + "\(Limits.modifierDependenciesMax) are taken"
-            )
-        }
+        try parents.checkCount("depends_on", in: 0...Limits.modifierDependenciesMax)
         dependsOn = try Problem.checking("depends_on") { () throws(ModelError) in
             try parents.map { text throws(ModelError) in try ModifierID(text) }
         }
@@ -109,12 +98,7 @@ extension ModifierCommand {
     private static func changes(
         _ list: [LarderAPI.ModifierChange]
     ) throws(Problem) -> [Change] {
-        guard list.count <= Limits.modifierChangesMax else {
-            throw Problem(
-                .badRequest,
-                "changes: \(list.count) are given, at most \(Limits.modifierChangesMax) are taken"
-            )
-        }
+        try list.checkCount("changes", in: 0...Limits.modifierChangesMax)
         let changes = try list.checkedElements("changes") { change throws(Problem) in
             let target = try EntryID(command: change.target.id, of: "target")
             let effect = try Effect(of: change)

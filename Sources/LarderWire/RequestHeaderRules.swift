@@ -149,12 +149,7 @@ package enum RequestHeaderRules {
         _ members: [JSONMember],
         besides allowed: Set<String> = []
     ) throws(Problem) -> HeaderFields {
-        guard members.count <= Limits.requestHeadersMax else {
-            throw Problem(
-                .badRequest,
-                "headers: \(members.count) are given, at most \(Limits.requestHeadersMax) are taken"
-            )
-        }
+        try members.checkCount("headers", in: 0...Limits.requestHeadersMax)
         var fields = HeaderFields()
         for member in members {
             fields.append(member.name, try value(of: member, allowed))

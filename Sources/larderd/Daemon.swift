@@ -155,7 +155,7 @@ struct Daemon {
             mode: UInt32(configuration.sockets.mode),
             administrators: standing.administrators
         )
-        server.told = standing.configuration
+        server.standing = standing
         server.readyBytes = configuration.cache.readyBytes
         server.spins = configuration.sockets.spin
         server.filesMax = FileLimit.raise()

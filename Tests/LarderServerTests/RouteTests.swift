@@ -21,9 +21,7 @@ struct RouteTests {
     func table() throws {
         #expect(Route.byName.map(\.name) == RouteName.allCases)
         for row in Route.table {
-            let path = PathParameter.all.reduce(row.path) { path, parameter in
-                path.replacing("{\(parameter.name)}", with: "x")
-            }
+            let path = row.path.replacing(/\{[a-z]+\}/, with: "x")
             #expect(try route(HTTPMethod(rawValue: row.method), path).name == row.name)
         }
     }

@@ -8,7 +8,7 @@ struct Document {
     /// Writes the document as compact JSON with lines of moderate length.
     static func make(_ symbols: Symbols) -> [UInt8] {
         var requests = Schemas(symbols)
-        for case .json(let types, _, _) in Route.table.map(\.body) {
+        for case .json(let types, _, _) in DocumentedRoute.all.map(\.body) {
             for type in types { _ = requests.schema(of: type) }
         }
         var document = Document(schemas: Schemas(symbols, requests: requests.met))
@@ -17,12 +17,18 @@ struct Document {
 
     private mutating func root() -> JSONValue {
         var paths = JSONValue.object([])
-        for route in Route.table {
+        let routes = DocumentedRoute.all
+        precondition(
+            routes.map(\.route.name) == Route.table.map(\.name),
+            "the texts of routes have another order than their table"
+        )
+        for documented in routes {
+            let route = documented.route
             var item = paths[route.path] ?? .object([])
             let parameters = pathParameters(route.path)
             if !parameters.isEmpty { item["parameters"] = .array(parameters) }
-            item[route.method.lowercased()] = operation(route, isHead: false)
-            if route.takesHead { item["head"] = operation(route, isHead: true) }
+            item[route.method.lowercased()] = operation(documented, isHead: false)
+            if route.takesHead { item["head"] = operation(documented, isHead: true) }
             paths[route.path] = item
         }
         _ = schemas.schema(of: Problem.self)
@@ -69,10 +75,11 @@ struct Document {
         }
     }
 
-    private mutating func operation(_ route: Route, isHead: Bool) -> JSONValue {
-        let end = route.text.firstRange(of: ". ")?.lowerBound ?? route.text.endIndex
-        let summary = route.text[..<end]
-        var text = String(route.text[end...].drop { $0 == "." || $0 == " " })
+    private mutating func operation(_ documented: DocumentedRoute, isHead: Bool) -> JSONValue {
+        let route = documented.route
+        let end = documented.text.firstRange(of: ". ")?.lowerBound ?? documented.text.endIndex
+        let summary = documented.text[..<end]
+        var text = String(documented.text[end...].drop { $0 == "." || $0 == " " })
         switch route.access {
         case .anyone: break
         case .owner: text += " Rows of other users are for administrators."
@@ -84,9 +91,9 @@ struct Document {
             "summary": .string(String(summary.hasSuffix(".") ? summary.dropLast() : summary)),
         ]
         if !text.isEmpty { operation["description"] = .string(String(text.trimmingPrefix(" "))) }
-        let parameters = queryParameters(route) + route.headers.map(header)
+        let parameters = queryParameters(route) + documented.headers.map(header)
         if !parameters.isEmpty { operation["parameters"] = .array(parameters) }
-        switch route.body {
+        switch documented.body {
         case .none: break
         case .bytes(let text, let example):
             var content: JSONValue = [:]
@@ -101,7 +108,7 @@ struct Document {
                 "required": .bool(isRequired), "content": ["application/json": content],
             ]
         }
-        operation["responses"] = responses(route, isHead: isHead)
+        operation["responses"] = responses(documented, isHead: isHead)
         return operation
     }
 
@@ -138,10 +145,11 @@ struct Document {
         return parameter
     }
 
-    private mutating func responses(_ route: Route, isHead: Bool) -> JSONValue {
+    private mutating func responses(_ documented: DocumentedRoute, isHead: Bool) -> JSONValue {
+        let route = documented.route
         var responses = JSONValue.object([])
         // HEAD ignores Range.
-        for reply in route.replies where !isHead || reply.status != 206 {
+        for reply in documented.replies where !isHead || reply.status != 206 {
             var response: JSONValue = ["description": .string(Self.meaning(of: reply.status))]
             if !reply.headers.isEmpty {
                 var headers = JSONValue.object([])
@@ -155,7 +163,7 @@ struct Document {
             if !isHead { response["content"] = content(reply.content) }
             responses[String(reply.status)] = response
         }
-        let kinds = route.problems + (route.access == .anyone ? [] : [.notPermitted])
+        let kinds = documented.problems + (route.access == .anyone ? [] : [.notPermitted])
         for status in Set(kinds.map(\.status)).sorted() where responses[String(status)] == nil {
             let texts = kinds.filter { $0.status == status }.map {
                 "`urn:larder:\($0.rawValue)`: \($0.title)."

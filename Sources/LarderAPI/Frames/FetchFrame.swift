@@ -123,13 +123,13 @@ public struct SnapshotFrame: RevisionFrame, Equatable {
     /// Age of the entry in milliseconds.
     public var ageMs: Int64
     /// Number of unsettled modifiers that change the entry.
-    public var pending: Int
+    public var pending = 0
     /// Ids of those modifiers.
-    public var pendingIDs: [String]
+    public var pendingIDs: [String] = []
     /// Number of modifiers that failed on the entry.
-    public var failed: Int
+    public var failed = 0
     /// Whether nothing of the entry was evicted.
-    public var complete: Bool
+    public var complete = true
     /// JSON Pointers to the entities that were evicted; omitted if the entry is complete.
     @OmittedWhenNil public var missing: [String]?
     /// Entities in the entry on which modifiers wait or have failed, at most 1000; omitted if there
@@ -151,7 +151,6 @@ public struct SnapshotFrame: RevisionFrame, Equatable {
         rev = revision.number
         stale = isStale
         ageMs = age.milliseconds
-        (pending, pendingIDs, failed, complete) = (0, [], 0, true)
         self.entry = entry
     }
 }

@@ -138,17 +138,6 @@ extension ChangeFrame {
     }
 }
 
-extension EvictFrame {
-    package func print(to json: inout JSONWriter) -> Bool {
-        json.member("rev", rev)
-        json.member("id", id)
-        json.member("reason", reason)
-        if let isOwn { json.member("self", isOwn) }
-        if let more { json.member("more", more) }
-        return true
-    }
-}
-
 extension ModifierFrame {
     package func print(to json: inout JSONWriter) -> Bool {
         json.member("rev", rev)

@@ -61,16 +61,11 @@ public struct EntryItem: Codable, Equatable, Sendable {
         self.source = source
     }
 
-    /// Names the owner of the row.
-    package mutating func tell(_ owner: Scope) { (user, account, shared) = owner.members }
-}
-
-extension Scope {
-    /// The members `scope` and `account`; shared rows have no account.
-    fileprivate var members: (user: UInt32?, account: String?, shared: Bool?) {
-        switch self {
-        case .own(let uid, let account): (uid, account.text, nil)
-        case .shared: (nil, nil, true)
+    /// Names the owner of the row; a shared row has neither user nor account.
+    package mutating func tell(_ owner: Scope) {
+        switch owner {
+        case .own(let uid, let name): (user, account) = (uid, name.text)
+        case .shared: shared = true
         }
     }
 }
@@ -98,15 +93,9 @@ public struct EntryKind: WireEnum {
         self.rawValue = rawValue
     }
 
+    /// The value that has the name of the case.
     package init(_ kind: LarderModel.EntryKind) {
-        self =
-            switch kind {
-            case .blob: .blob
-            case .fetched: .fetched
-            case .tombstone: .tombstone
-            case .variants: .variants
-            case .entity: .entity
-            }
+        rawValue = "\(kind)"
     }
 }
 

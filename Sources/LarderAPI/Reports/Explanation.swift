@@ -34,7 +34,7 @@ public struct EntryExplanation: Codable, Equatable, Sendable {
     /// Number of entities that have a name twice with different values, of which the last counts.
     public var repeated = 0
     /// Effects of unsettled modifiers.
-    @Flattened public var pending: PendingExplanation
+    @Flattened public var pending = PendingExplanation()
 
     /// An entry that is stored whole, for no reason that is known, and that no modifier changes.
     package init(_ item: EntryItem, of entry: Entry, protectedBy: [String]) {
@@ -45,7 +45,6 @@ public struct EntryExplanation: Codable, Equatable, Sendable {
         self.protectedBy = protectedBy
         form = .whole
         keyless = Keyless(count: 0)
-        pending = PendingExplanation()
     }
 }
 

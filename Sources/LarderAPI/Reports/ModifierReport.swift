@@ -10,7 +10,7 @@ public struct ModifierReport: Codable, Equatable, Sendable {
     /// Why it was settled without being confirmed; null in other states.
     public var reason: ModifierReason?
     /// Conditions that hold in addition to the state.
-    public var marks: [ModifierMark]
+    public var marks: [ModifierMark] = []
     /// Lanes that send it in order: `id:ID`, `name:NAME`.
     public var lanes: [String]
     /// Entries and entities that the modifier changes; in the history the first 16.
@@ -35,7 +35,7 @@ public struct ModifierReport: Codable, Equatable, Sendable {
     /// Of a conflict: its targets as they were, as the modifier wants them, and as they are.
     @OmittedWhenNil public var conflict: [ModifierConflict]?
     /// Ids of modifiers that depend on it.
-    public var dependants: [String]
+    public var dependants: [String] = []
     /// Number of the user whose modifier it is.
     public var user: UInt32
     /// Name of the account.
@@ -62,12 +62,10 @@ public struct ModifierReport: Codable, Equatable, Sendable {
         self.id = id
         self.state = ModifierState(state)
         self.reason = reason.map { ModifierReason(rawValue: $0.rawValue) }
-        marks = []
         self.lanes = lanes.map(\.description)
         self.targets = targets.map { ModifierTarget($0) }
         self.request = request
         self.attempts = attempts
-        dependants = []
         (user, account) = (scope.uid ?? 0, scope.account.text)
         self.acceptedAt = Timestamp(acceptedAt)
         rev = revision.number

@@ -42,12 +42,6 @@ public struct OriginCredentialFile: Codable, Equatable, Sendable {
     public var file: String
     /// Names or numbers of the users.
     public var users: [String]
-
-    package init(header: String, file: String, users: [String]) {
-        self.header = header
-        self.file = file
-        self.users = users
-    }
 }
 
 /// Absolute paths of PEM files where the daemon runs.

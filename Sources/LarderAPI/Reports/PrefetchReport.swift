@@ -7,15 +7,15 @@ public struct PrefetchReport: Codable, Equatable, Sendable {
     /// Number of entries.
     public var items: Int
     /// Number of entries whose bytes are kept.
-    public var held: Int
+    public var held = 0
     /// Entries that are missing and cannot be fetched now; omitted in a list of sets.
     @OmittedWhenNil public var failed: [PrefetchFailure]?
     /// Length in bytes of the bodies that are kept.
-    public var bytes: Int64
+    public var bytes: Int64 = 0
     /// Length in bytes of all bodies, as far as it was known before they were fetched.
-    public var estimatedBytes: Int64
+    public var estimatedBytes: Int64 = 0
     /// Number of entries whose size was not known before they were fetched.
-    public var unknownSizes: Int
+    public var unknownSizes = 0
     /// Interval at which the daemon asks the origins again; null without one.
     public var refresh: Duration?
     /// Time at which the set ends; null if it does not.
@@ -24,7 +24,6 @@ public struct PrefetchReport: Codable, Equatable, Sendable {
     /// A set of which nothing is there yet.
     public init(name: String, state: PrefetchState, items: Int) {
         (self.name, self.state, self.items) = (name, state, items)
-        (held, bytes, estimatedBytes, unknownSizes) = (0, 0, 0, 0)
     }
 }
 

@@ -168,15 +168,12 @@ public struct ModifierListQuery: Codable, Equatable, Sendable {
     /// Time to wait until no modifier is left; with `unsettled` only.
     @OmittedWhenNil public var wait: Duration?
     /// Which page.
-    @Flattened public var page: PageQuery
+    @Flattened public var page = PageQuery()
     /// Owner of the modifiers.
-    @Flattened public var rows: ScopeQuery
+    @Flattened public var rows = ScopeQuery()
 
     /// The first page of the client's own modifiers.
-    public init() {
-        page = PageQuery()
-        rows = ScopeQuery()
-    }
+    public init() {}
 }
 
 /// An action on modifiers: on those of ``ids``, or on all in ``state``.
@@ -192,17 +189,17 @@ public struct ModifierActionCommand: Codable, Equatable, Sendable {
     /// The `next` of the answer before, with ``state``.
     @OmittedWhenNil public var cursor: String?
     /// Owner of the modifiers.
-    @Flattened public var rows: ScopeQuery
+    @Flattened public var rows = ScopeQuery()
 
     /// An action on modifiers by their ids.
     public init(_ action: ModifierAction, ids: [String]) {
-        (self.action, rows) = (action, ScopeQuery())
+        self.action = action
         self.ids = ids
     }
 
     /// An action on all modifiers in a state.
     public init(_ action: ModifierAction, state: ModifierState, origin: String? = nil) {
-        (self.action, rows) = (action, ScopeQuery())
+        self.action = action
         (self.state, self.origin) = (state, origin)
     }
 }

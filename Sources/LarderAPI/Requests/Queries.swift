@@ -36,15 +36,12 @@ public struct EntryListQuery: Codable, Equatable, Sendable {
     /// - Default: id
     @OmittedWhenNil public var sort: EntryOrder?
     /// Which page.
-    @Flattened public var page: PageQuery
+    @Flattened public var page = PageQuery()
     /// Owner of the entries.
-    @Flattened public var rows: ScopeQuery
+    @Flattened public var rows = ScopeQuery()
 
     /// The first page of the client's own entries.
-    public init() {
-        page = PageQuery()
-        rows = ScopeQuery()
-    }
+    public init() {}
 }
 
 /// Order of a list of entries.
@@ -72,14 +69,12 @@ public struct EntryOrder: WireEnum {
 /// The parameters of a list of pins.
 public struct PinListQuery: Codable, Equatable, Sendable {
     /// Which page.
-    @Flattened public var page: PageQuery
+    @Flattened public var page = PageQuery()
     /// Name of the account; without it, the default one.
     @OmittedWhenNil public var account: String?
 
     /// The first page of the default account.
-    public init() {
-        page = PageQuery()
-    }
+    public init() {}
 }
 
 /// An eviction, for which one of the first six members selects.
@@ -105,12 +100,10 @@ public struct EvictCommand: Codable, Equatable, Sendable {
     /// - Default: false
     @OmittedWhenNil public var includePinned: Bool?
     /// Owner of the entries.
-    @Flattened public var rows: ScopeQuery
+    @Flattened public var rows = ScopeQuery()
 
     /// An eviction that selects nothing yet.
-    public init() {
-        rows = ScopeQuery()
-    }
+    public init() {}
 }
 
 /// A change of an origin's state.
@@ -244,10 +237,8 @@ public struct ModifierQuery: Codable, Equatable, Sendable {
     /// - Range: 0ms...1h
     @OmittedWhenNil public var wait: Duration?
     /// Owner of the modifier.
-    @Flattened public var rows: ScopeQuery
+    @Flattened public var rows = ScopeQuery()
 
     /// A read of the client's own modifier.
-    public init() {
-        rows = ScopeQuery()
-    }
+    public init() {}
 }

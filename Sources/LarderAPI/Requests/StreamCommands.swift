@@ -81,12 +81,10 @@ public struct WatchCommand: Codable, Equatable, Sendable {
     /// Beginnings of ids, at most 64.
     @OmittedWhenNil public var prefixes: [String]?
     /// How the stream is.
-    @Flattened public var options: WatchOptions
+    @Flattened public var options = WatchOptions()
 
     /// A watch of all entries.
-    public init() {
-        options = WatchOptions()
-    }
+    public init() {}
 }
 
 /// A watch: the parameters of a GET.
@@ -98,12 +96,10 @@ public struct WatchQuery: Codable, Equatable, Sendable {
     /// Beginnings of ids, at most 64.
     @OmittedWhenNil public var prefix: [String]?
     /// How the stream is.
-    @Flattened public var options: WatchOptions
+    @Flattened public var options = WatchOptions()
 
     /// A watch of all entries.
-    public init() {
-        options = WatchOptions()
-    }
+    public init() {}
 }
 
 extension WatchCommand {

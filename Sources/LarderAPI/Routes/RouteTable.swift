@@ -1,352 +1,87 @@
 extension Route {
     /// All routes, the busiest first: of two paths that fit a request, the first counts.
-    package static let table: [Route] =
-        entries + streams + modifiers + pins + origins + administration + raw
-
-    private static let entries: [Route] = [
-        Route(
-            .readBatch,
-            "POST /v1/entries/batch",
-            body: .json([BatchCommand.self], example: #"{"ids":["notes/1"]}"#),
-            [.frames(BatchFrame.self)],
-            """
-            Reads several entries as they are at one moment. The network is not asked. Bodies over \
-            16 MiB in all have a `body_href`. 16 batches, 8 of one user, run at a time.
-            """
-        ),
+    package static let table: [Route] = [
+        Route(.readBatch, "POST /v1/entries/batch"),
         Route(
             .explainEntry,
             "GET /v1/entries/{id}/explain",
             query: ScopeQuery.self,
-            access: .owner,
-            [.json(EntryExplanation.self)],
-            problems: [.miss],
-            "Tells all that is known of an entry or an entity, without its bytes."
+            access: .owner
+        ),
+        Route(.readEntry, "GET /v1/entries/{id}", query: EntryQuery.self),
+        Route(.putEntry, "PUT /v1/entries/{id}", query: PutQuery.self),
+        Route(.removeEntry, "DELETE /v1/entries/{id}", query: ScopeQuery.self, access: .owner),
+        Route(.listEntries, "GET /v1/entries", query: EntryListQuery.self, access: .owner),
+
+        Route(.get, "GET /v1/get", query: FetchCommand.self),
+        Route(.fetchByQuery, "GET /v1/fetch", query: FetchCommand.self, isStream: true),
+        Route(.fetchByBody, "POST /v1/fetch"),
+        Route(.watchByQuery, "GET /v1/watch", query: WatchQuery.self, isStream: true),
+        Route(.watchByBody, "POST /v1/watch"),
+
+        Route(.listModifiers, "GET /v1/modifiers", query: ModifierListQuery.self, access: .owner),
+        Route(.acceptModifiers, "POST /v1/modifiers", query: WaitQuery.self),
+        Route(.actOnModifiers, "POST /v1/modifiers/actions", access: .owner),
+        Route(
+            .showModifier,
+            "GET /v1/modifiers/{modifier}",
+            query: ModifierQuery.self,
+            access: .owner
         ),
         Route(
-            .readEntry,
-            "GET /v1/entries/{id}",
-            query: EntryQuery.self,
-            headers: [.ifMatch, .ifNoneMatch, .range, .ifRange],
-            [
-                .bytes(headers: entryHeaders),
-                .bytes(206, headers: [.contentRange] + entryHeaders),
-                .empty(304, headers: [.etag, .larderRev]),
-            ],
-            problems: [.miss, .deleted, .preconditionFailed, .rangeNotSatisfiable],
-            """
-            Reads the bytes of an entry, with their media type; of an entity, compact JSON with every \
-            member that an answer has brought. A reference to another entity is its key as a string, \
-            or null if it was evicted, which `Larder-Complete: false` says. The network is not asked.
-            """
-        ),
-        Route(
-            .putEntry,
-            "PUT /v1/entries/{id}",
-            query: PutQuery.self,
-            headers: [.ifMatch, .ifNoneMatch, .larderClient],
-            body: .bytes(
-                "Any bytes, or none, up to `cache.max_entry_bytes`; of an entity a JSON object, up to "
-                    + "4 MiB."
-            ),
-            [
-                .empty(201, headers: [.etag, .larderRev]),
-                .empty(204, headers: [.etag, .larderRev]),
-            ],
-            problems: [
-                .originID, .preconditionFailed, .entryTooLarge, .cacheFull, .diskFull,
-            ],
-            """
-            Stores bytes with their Content-Type under an id of the client's own; or takes an entity as \
-            if its origin had sent it now: every answer with it shows it, and members that are not in it \
-            stay. 201: the id is new. Content-Range and Content-Encoding are refused.
-            """
-        ),
-        Route(
-            .removeEntry,
-            "DELETE /v1/entries/{id}",
+            .editModifier,
+            "PATCH /v1/modifiers/{modifier}",
             query: ScopeQuery.self,
-            headers: [.ifMatch, .ifNoneMatch, .larderClient],
-            access: .owner,
-            [.empty(204, headers: [.larderRev])],
-            problems: [.miss, .pinned, .preconditionFailed, .notPermitted],
-            """
-            Removes an entry; a fetched one is fetched again when it is asked for. An entity is taken as \
-            deleted by its origin: answers with it show it by the rule for its type. The row of a shared \
-            origin that all users see is removed with `scope=shared`, by administrators.
-            """
+            access: .owner
         ),
         Route(
-            .listEntries,
-            "GET /v1/entries",
-            query: EntryListQuery.self,
-            access: .owner,
-            [.json(Page<EntryItem>.self)],
-            """
-            Lists entries without their bytes; with a `prefix` that begins with `entity:`, entities, \
-            deleted ones too.
-            """
+            .removeModifier,
+            "DELETE /v1/modifiers/{modifier}",
+            query: ScopeQuery.self,
+            access: .owner
         ),
-    ]
+        Route(.listLanes, "GET /v1/lanes", query: ScopeQuery.self, access: .owner),
+        Route(.setLane, "PUT /v1/lanes/{lane}", query: ScopeQuery.self, access: .owner),
 
-    private static let entryHeaders: [HeaderName] = [
-        .etag, .age, .lastModified, .cacheStatus, .larderRev, .larderPending, .acceptRanges,
-    ]
+        Route(.listPins, "GET /v1/pins", query: PinListQuery.self),
+        Route(.pin, "PUT /v1/pins/{id}", query: PinQuery.self),
+        Route(.unpin, "DELETE /v1/pins/{id}", query: AccountQuery.self),
+        Route(.listPrefetches, "GET /v1/prefetch", query: AccountQuery.self),
+        Route(.showPrefetch, "GET /v1/prefetch/{set}", query: AccountQuery.self),
+        Route(.putPrefetch, "PUT /v1/prefetch/{set}", query: PrefetchQuery.self),
+        Route(.removePrefetch, "DELETE /v1/prefetch/{set}", query: AccountQuery.self),
 
-    private static let fetchProblems: [ProblemKind] = [
-        .unknownOrigin, .notARead, .miss, .deleted, .notAcceptable, .unreachable, .captive,
-        .originStatus, .redirectRefused, .addressRefused, .badAnswer, .offline, .timeout,
-    ]
-
-    private static let streams: [Route] = [
-        Route(
-            .get,
-            "GET /v1/get",
-            query: FetchCommand.self,
-            headers: [
-                .cacheControl, .ifMatch, .ifNoneMatch, .ifModifiedSince, .range, .ifRange,
-            ],
-            [
-                .bytes(headers: [.cacheStatus, .age, .larderRev, .larderPending]),
-                .bytes(206, headers: [.contentRange, .cacheStatus, .larderRev, .larderPending]),
-                .empty(304, headers: [.cacheStatus, .larderPending]),
-            ],
-            problems: fetchProblems + [.preconditionFailed, .rangeNotSatisfiable],
-            """
-            Fetches a URL and returns one body, `network-first` without another policy. Another status \
-            of the origin comes with its body. `follow`, `heartbeat` and `refresh` are of no use here.
-            """
-        ),
-        Route(
-            .fetchByQuery,
-            "GET /v1/fetch",
-            query: FetchCommand.self,
-            headers: [.larderClient, .lastEventID],
-            [.frames(FetchFrame.self), .empty(204)],
-            problems: fetchProblems,
-            """
-            Fetches a URL: the cached answer, then the origin's. Frames are JSON Lines, or events if \
-            Accept has `text/event-stream`, or one array for `application/json`. A stream \
-            without `end` was cut off.
-            """
-        ),
-        Route(
-            .fetchByBody,
-            "POST /v1/fetch",
-            headers: [.larderClient],
-            body: .json(
-                [FetchCommand.self],
-                example:
-                    #"{"url":"https://api.example.com/articles/42","policy":"network-first","timeout":"10s"}"#
-            ),
-            [.frames(FetchFrame.self)],
-            problems: fetchProblems,
-            "Fetches a URL with header fields for the origin. Frames are as of a GET."
-        ),
-        Route(
-            .watchByQuery,
-            "GET /v1/watch",
-            query: WatchQuery.self,
-            headers: [.larderClient, .lastEventID],
-            [.frames(WatchFrame.self, document: WatchReport.self)],
-            problems: [.sinceTooOld],
-            """
-            Watches what changes. With `timeout`, and if Accept has `application/json`, it is a long \
-            poll with one JSON document. Without `id` and `prefix` every entry and entity is \
-            watched. A client comes back with the `rev` of the last frame that has one and \
-            neither `initial` nor `more`.
-            """
-        ),
-        Route(
-            .watchByBody,
-            "POST /v1/watch",
-            headers: [.larderClient, .lastEventID],
-            body: .json([WatchCommand.self], example: #"{"ids":["notes/1"],"timeout":"0ms"}"#),
-            [.frames(WatchFrame.self, document: WatchReport.self)],
-            problems: [.sinceTooOld],
-            "Watches what changes, with a long list of ids."
-        ),
-    ]
-
-    private static let pins: [Route] = [
-        Route(
-            .listPins,
-            "GET /v1/pins",
-            query: PinListQuery.self,
-            [.json(Page<PinItem>.self)],
-            "Lists pins by their ids."
-        ),
-        Route(
-            .pin,
-            "PUT /v1/pins/{id}",
-            query: PinQuery.self,
-            [.json(201, PinItem.self), .json(202, PinItem.self), .empty(204)],
-            problems: [.unknownOrigin, .miss, .pinsFull],
-            """
-            Pins an entry that is not an entity, which is then never evicted. 201: its bytes are on disk; 204: they were \
-            before; 202: it waits for its origin. A pin that the origin refuses stays.
-            """
-        ),
-        Route(
-            .unpin,
-            "DELETE /v1/pins/{id}",
-            query: AccountQuery.self,
-            [.empty(204)],
-            problems: [.miss, .pinned],
-            """
-            Ends the pin of a client. An entry that a set of `/v1/prefetch` keeps stays pinned; any \
-            other becomes an ordinary one.
-            """
-        ),
-        Route(
-            .listPrefetches,
-            "GET /v1/prefetch",
-            query: AccountQuery.self,
-            [.json(Page<PrefetchReport>.self)],
-            "Lists sets of entries that are fetched in advance, by their names; `next` is null."
-        ),
-        Route(
-            .showPrefetch,
-            "GET /v1/prefetch/{set}",
-            query: AccountQuery.self,
-            [.json(PrefetchReport.self)],
-            problems: [.noSuchSet],
-            "Tells what there is of a set, with each missing entry and its problem."
-        ),
-        Route(
-            .putPrefetch,
-            "PUT /v1/prefetch/{set}",
-            query: PrefetchQuery.self,
-            body: .json(
-                [PrefetchCommand.self],
-                example:
-                    #"{"items":[{"url":"https://api.example.com/articles/42"}],"expires":"12h"}"#
-            ),
-            [.json(200, PrefetchReport.self), .json(202, PrefetchReport.self)],
-            problems: [.pinsFull, .diskFull, .unknownOrigin, .noSuchOrigin, .overloaded],
-            """
-            Has entries fetched in advance and pinned, as one set. The daemon first looks up their \
-            sizes and refuses a set that is larger than what is free for pins. 202: entries are \
-            fetched; 200: none is any more, or nothing was made. A set of that name is replaced: \
-            what is only in the old one stays until the new one is fetched.
-            """
-        ),
-        Route(
-            .removePrefetch,
-            "DELETE /v1/prefetch/{set}",
-            query: AccountQuery.self,
-            [.empty(204)],
-            problems: [.noSuchSet],
-            "Removes a set; its entries become ordinary ones, unless something else keeps them."
-        ),
-    ]
-
-    private static let origins: [Route] = [
-        Route(
-            .listOrigins,
-            "GET /v1/origins",
-            [.json(Page<OriginReport>.self)],
-            "Lists the origins; `next` is null."
-        ),
-        Route(
-            .checkOrigin,
-            "POST /v1/origins/{name}/check",
-            body: .json(
-                [OriginCheckCommand.self],
-                example: #"{"path":"/articles/42"}"#,
-                isRequired: false
-            ),
-            access: .administrators,
-            [.json(OriginCheckReport.self)],
-            problems: [.noSuchOrigin],
-            "Asks an origin now, and stores nothing."
-        ),
-        Route(
-            .showCredential,
-            "GET /v1/origins/{name}/credential",
-            query: AccountQuery.self,
-            [.json(CredentialReport.self)],
-            problems: [.noSuchOrigin],
-            "Tells which credential the requests of the client's account carry, without its value."
-        ),
-        Route(
-            .putCredential,
-            "PUT /v1/origins/{name}/credential",
-            body: .json(
-                [CredentialCommand.self],
-                example: #"{"value":"Bearer s3cret","expires":"2026-11-20T18:43:27Z"}"#
-            ),
-            [.json(CredentialReport.self)],
-            problems: [.noSuchOrigin, .leaseOver, .diskFull, .overloaded],
-            """
-            Sets the credential of the client's account at an origin. From then on what the account \
-            reads there is its own, and writes that waited for a credential are sent, one first. \
-            The value goes to the origin's own scheme, host and port only, and no answer has it.
-            """
-        ),
-        Route(
-            .removeCredential,
-            "DELETE /v1/origins/{name}/credential",
-            query: AccountQuery.self,
-            [.json(CredentialReport.self)],
-            problems: [.noSuchOrigin],
-            """
-            Removes the credential of the client's account. `waiting` modifiers are left; those that \
-            were accepted under a credential of the account wait for another one.
-            """
-        ),
+        Route(.listOrigins, "GET /v1/origins"),
+        Route(.checkOrigin, "POST /v1/origins/{name}/check", access: .administrators),
+        Route(.showCredential, "GET /v1/origins/{name}/credential", query: AccountQuery.self),
+        Route(.putCredential, "PUT /v1/origins/{name}/credential"),
+        Route(.removeCredential, "DELETE /v1/origins/{name}/credential", query: AccountQuery.self),
         Route(
             .renewCredential,
             "POST /v1/origins/{name}/credential/renewal",
-            query: RenewalQuery.self,
-            [.json(RenewalOrder.self), .empty(204)],
-            problems: [.noSuchOrigin, .overloaded],
-            """
-            Waits until this client has to renew the credential of its account: the origin refused \
-            it, or it expires in 60 s. The order comes on one line, to one client at a time. The \
-            answer ends when the credential is set, or after 30 s. If the client closes the \
-            connection before that, the next one gets the order. 204: the time is over.
-            """
+            query: RenewalQuery.self
         ),
-        Route(
-            .showOrigin,
-            "GET /v1/origins/{name}",
-            [.json(OriginReport.self)],
-            problems: [.noSuchOrigin],
-            "Returns one origin."
-        ),
-        Route(
-            .changeOrigin,
-            "PATCH /v1/origins/{name}",
-            body: .json([OriginChange.self], example: #"{"offline":true}"#),
-            access: .administrators,
-            [.json(OriginReport.self)],
-            problems: [.noSuchOrigin, .overloaded],
-            "Sets an origin offline, so that no request leaves for it, or online again."
-        ),
-        Route(
-            .putOrigin,
-            "PUT /v1/origins/{name}",
-            headers: [.ifNoneMatch],
-            body: .json(
-                [OriginDefinition.self],
-                example: #"{"base_url":"https://files.example.com"}"#
-            ),
-            access: .administrators,
-            [.json(OriginReport.self), .json(201, OriginReport.self, headers: [.location])],
-            problems: [.originExists, .originInFile, .preconditionFailed],
-            """
-            Adds an origin, or replaces one that was added by a request; with `If-None-Match: *` it \
-            only adds one.
-            """
-        ),
-        Route(
-            .removeOrigin,
-            "DELETE /v1/origins/{name}",
-            access: .administrators,
-            [.empty(204)],
-            problems: [.noSuchOrigin, .originInFile],
-            "Removes an origin that was added by a request; its entries stay."
-        ),
+        Route(.showOrigin, "GET /v1/origins/{name}"),
+        Route(.changeOrigin, "PATCH /v1/origins/{name}", access: .administrators),
+        Route(.putOrigin, "PUT /v1/origins/{name}", access: .administrators),
+        Route(.removeOrigin, "DELETE /v1/origins/{name}", access: .administrators),
+
+        Route(.evict, "POST /v1/evict", access: .owner),
+        Route(.status, "GET /v1/status"),
+        Route(.stats, "GET /v1/stats"),
+        Route(.usage, "GET /v1/usage", query: ScopeQuery.self, access: .owner),
+        Route(.check, "POST /v1/check", access: .administrators),
+        Route(.reload, "POST /v1/reload", access: .administrators),
+        Route(.purge, "POST /v1/purge", query: PurgeQuery.self, access: .administrators),
+        Route(.health, "GET /v1/health"),
+        Route(.version, "GET /v1/version"),
+        Route(.document, "GET /v1/openapi.json"),
+
+        Route(.raw, "GET /o/{origin}/{path}"),
+        Route(.rawPost, "POST /o/{origin}/{path}"),
+        Route(.rawPut, "PUT /o/{origin}/{path}"),
+        Route(.rawPatch, "PATCH /o/{origin}/{path}"),
+        Route(.rawDelete, "DELETE /o/{origin}/{path}"),
+        Route(.rawOptions, "OPTIONS /o/{origin}/{path}"),
     ]
 }

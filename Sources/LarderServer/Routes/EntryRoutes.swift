@@ -178,13 +178,8 @@ struct EntryRoutes {
 
 extension [EntryID] {
     fileprivate init(batch texts: [String]) throws(Problem) {
-        guard (1...Limits.batchIDsMax).contains(texts.count) else {
-            throw Problem(
-                .badRequest,
-                "ids: \(texts.count) are given, 1 to \(Limits.batchIDsMax) are taken",
-                hint: "Ask for the rest in another batch."
-            )
-        }
+        let hint = "Ask for the rest in another batch."
+        try texts.checkCount("ids", in: 1...Limits.batchIDsMax, hint: hint)
         self = try texts.map { text throws(Problem) in try EntryID(command: text, of: "ids") }
         var seen: Set<EntryID> = []
         if let twice = first(where: { !seen.insert($0).inserted }) {
@@ -196,8 +191,6 @@ extension [EntryID] {
 extension Exchange {
     /// Sends a chunked body or a part of it, one chunk in memory at a time; false if the body was
     /// replaced before it was opened, and nothing was sent.
-    ///
-    /// A damaged chunk cuts the answer off, as its head has been sent.
     func stream(
         _ id: EntryID,
         _ headers: HTTPHeaders,
@@ -209,20 +202,7 @@ extension Exchange {
             return false
         }
         if let part { reader.seek(to: part) }
-        guard await writer.begin(part == nil ? .ok : .partialContent, headers) else { return true }
-        guard !writer.isHeadOnly else {
-            await writer.end()
-            return true
-        }
-        do throws(StoreError) {
-            while let chunk = try await reader.next() {
-                guard await writer.send(chunk) else { return true }
-            }
-        } catch {
-            await writer.abort()
-            return true
-        }
-        await writer.end()
+        await writer.copy(part == nil ? .ok : .partialContent, headers) { try await reader.next() }
         return true
     }
 }

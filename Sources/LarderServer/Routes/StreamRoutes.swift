@@ -328,11 +328,11 @@ struct RawRoutes {
             await writer.end()
         case .stored(let reader):
             headers.add(name: "Content-Length", value: String(reader.body.byteCount))
-            await copy(status, headers) { try await reader.next() }
+            await writer.copy(status, headers) { try await reader.next() }
         case .passed(let body, let byteCount):
             exchange.cancellation.whenGivenUp { body.giveUp() }
             if let byteCount { headers.add(name: "Content-Length", value: String(byteCount)) }
-            await copy(status, headers) { try await body.next() }
+            await writer.copy(status, headers) { try await body.next() }
             body.giveUp()
         }
     }
@@ -376,30 +376,10 @@ struct RawRoutes {
             headers.add(part, of: reader.body.byteCount)
             headers.add(name: "Content-Length", value: String(part.count))
             reader.seek(to: part)
-            await copy(.partialContent, headers) { try await reader.next() }
+            await writer.copy(.partialContent, headers) { try await reader.next() }
         // These have no parts.
         case .empty, .passed: break
         }
-    }
-
-    /// Sends a body that comes piece by piece, no faster than the client reads it.
-    ///
-    /// If the body breaks off, so does the answer, as its head has been sent.
-    private func copy(
-        _ status: HTTPResponseStatus,
-        _ headers: HTTPHeaders,
-        next: () async throws -> [UInt8]?
-    ) async {
-        guard await writer.begin(status, headers) else { return }
-        guard !writer.isHeadOnly, status.mayHaveResponseBody else { return await writer.end() }
-        do {
-            while let piece = try await next() {
-                guard await writer.send(piece) else { return }
-            }
-        } catch {
-            return await writer.abort()
-        }
-        await writer.end()
     }
 }
 

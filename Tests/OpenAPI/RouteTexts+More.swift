@@ -1,17 +1,14 @@
-extension Route {
-    static let modifiers: [Route] = [
-        Route(
+import LarderAPI
+
+extension DocumentedRoute {
+    static let modifiers: [DocumentedRoute] = [
+        DocumentedRoute(
             .listModifiers,
-            "GET /v1/modifiers",
-            query: ModifierListQuery.self,
-            access: .owner,
             [.json(Page<ModifierReport>.self)],
             "Lists modifiers in the order in which they were accepted."
         ),
-        Route(
+        DocumentedRoute(
             .acceptModifiers,
-            "POST /v1/modifiers",
-            query: WaitQuery.self,
             headers: [.larderClient],
             body: .json(
                 [ModifierCommand.self, ModifiersCommand.self],
@@ -45,14 +42,12 @@ extension Route {
             long enough. A receipt for each; for one modifier with `wait` its report.
             """
         ),
-        Route(
+        DocumentedRoute(
             .actOnModifiers,
-            "POST /v1/modifiers/actions",
             body: .json(
                 [ModifierActionCommand.self],
                 example: #"{"action":"retry","ids":["like-42"]}"#
             ),
-            access: .owner,
             [.json(Page<ModifierActionResult>.self)],
             problems: [.noSuchOrigin],
             """
@@ -60,26 +55,20 @@ extension Route {
             one answer has up to 1,000: `next` asks for the rest. Each modifier has its own result.
             """
         ),
-        Route(
+        DocumentedRoute(
             .showModifier,
-            "GET /v1/modifiers/{modifier}",
-            query: ModifierQuery.self,
-            access: .owner,
             [.json(ModifierReport.self)],
             problems: [.noSuchModifier],
             "Tells the state of a modifier and what it changes, as long as the history has it."
         ),
-        Route(
+        DocumentedRoute(
             .editModifier,
-            "PATCH /v1/modifiers/{modifier}",
-            query: ScopeQuery.self,
             body: .json(
                 [ModifierEdit.self],
                 example:
                     #"{"changes":[{"target":{"id":"https://api.example.com/articles/42"},"#
                     + #""effect":{"type":"merge","value":{"liked":false}}}]}"#
             ),
-            access: .owner,
             [.json(ModifierReceipt.self)],
             problems: [
                 .noSuchModifier, .alreadySent, .alreadySettled, .overloaded, .unknownOrigin,
@@ -91,11 +80,8 @@ extension Route {
             attempt it has the next idempotency key. The same edit again changes nothing.
             """
         ),
-        Route(
+        DocumentedRoute(
             .removeModifier,
-            "DELETE /v1/modifiers/{modifier}",
-            query: ScopeQuery.self,
-            access: .owner,
             [.empty(204)],
             problems: modifierProblems,
             """
@@ -103,20 +89,14 @@ extension Route {
             applied, with those that depend on it.
             """
         ),
-        Route(
+        DocumentedRoute(
             .listLanes,
-            "GET /v1/lanes",
-            query: ScopeQuery.self,
-            access: .owner,
             [.json(Page<LaneItem>.self)],
             "Lists the paused lanes; `next` is null."
         ),
-        Route(
+        DocumentedRoute(
             .setLane,
-            "PUT /v1/lanes/{lane}",
-            query: ScopeQuery.self,
             body: .json([LaneCommand.self], example: #"{"paused":true}"#),
-            access: .owner,
             [.empty(204)],
             problems: [.overloaded],
             "Pauses or resumes a lane: nothing of a paused lane is sent, across restarts."
@@ -127,43 +107,34 @@ extension Route {
         .noSuchModifier, .alreadySent, .alreadySettled, .notApplied, .overloaded,
     ]
 
-    static let administration: [Route] = [
-        Route(
+    static let administration: [DocumentedRoute] = [
+        DocumentedRoute(
             .evict,
-            "POST /v1/evict",
             headers: [.larderClient],
             body: .json([EvictCommand.self], example: #"{"ids":["notes/1"],"dry_run":true}"#),
-            access: .owner,
             [.json(EvictReport.self)],
             """
             Evicts entries, or tells which would be. With `scope` shared it is for administrators unless \
             it is a dry run.
             """
         ),
-        Route(
+        DocumentedRoute(
             .status,
-            "GET /v1/status",
             [.json(StatusReport.self)],
             "Tells the state of the daemon."
         ),
-        Route(
+        DocumentedRoute(
             .stats,
-            "GET /v1/stats",
             [.json(StatsReport.self)],
             "Tells counters and latencies since the daemon's start."
         ),
-        Route(
+        DocumentedRoute(
             .usage,
-            "GET /v1/usage",
-            query: ScopeQuery.self,
-            access: .owner,
             [.json(UsageReport.self)],
             "Adds up the sizes of entries, pins and files."
         ),
-        Route(
+        DocumentedRoute(
             .check,
-            "POST /v1/check",
-            access: .administrators,
             [.json(Page<Finding>.self)],
             problems: [.overloaded],
             """
@@ -171,21 +142,16 @@ extension Route {
             check at a time.
             """
         ),
-        Route(
+        DocumentedRoute(
             .reload,
-            "POST /v1/reload",
-            access: .administrators,
             [.json(ReloadReport.self)],
             """
             Reads the configuration again, as SIGHUP does. All of it is taken or nothing. The answer \
             to a refused configuration is 200 too: `state` is `refused`, and `refused` has the reasons.
             """
         ),
-        Route(
+        DocumentedRoute(
             .purge,
-            "POST /v1/purge",
-            query: PurgeQuery.self,
-            access: .administrators,
             [.json(PurgeReport.self)],
             problems: [.inUse],
             """
@@ -193,31 +159,27 @@ extension Route {
             their history. Modifiers that were not sent are lost.
             """
         ),
-        Route(
+        DocumentedRoute(
             .health,
-            "GET /v1/health",
             [.json(Health.self)],
             problems: [.storage],
             "Tells that a read of the store succeeds."
         ),
-        Route(
+        DocumentedRoute(
             .version,
-            "GET /v1/version",
             [.json(VersionReport.self)],
             "Tells the version of the daemon."
         ),
-        Route(
+        DocumentedRoute(
             .document,
-            "GET /v1/openapi.json",
             [.json(RawJSON.self)],
             "Returns this document."
         ),
     ]
 
-    static let raw: [Route] = [
-        Route(
+    static let raw: [DocumentedRoute] = [
+        DocumentedRoute(
             .raw,
-            "GET /o/{origin}/{path}",
             headers: [
                 .cacheControl, .larderPolicy, .larderAccount, .ifMatch, .ifNoneMatch,
                 .ifModifiedSince, .range, .ifRange,
@@ -252,9 +214,8 @@ extension Route {
             "A JSON Merge Patch or a JSON Patch of 1 MiB at most shows now."
         ),
         rawWrite(.rawDelete, "DELETE", "The URL shows as deleted now."),
-        Route(
+        DocumentedRoute(
             .rawOptions,
-            "OPTIONS /o/{origin}/{path}",
             headers: [.larderAccount],
             [.bytes(headers: [.cacheStatus, .larderPending])],
             problems: writeProblemsOfRaw,
@@ -273,10 +234,13 @@ extension Route {
         .offline, .overloaded, .timeout,
     ]
 
-    private static func rawWrite(_ name: RouteName, _ method: String, _ text: String) -> Route {
-        Route(
+    private static func rawWrite(
+        _ name: RouteName,
+        _ method: String,
+        _ text: String
+    ) -> DocumentedRoute {
+        DocumentedRoute(
             name,
-            "\(method) /o/{origin}/{path}",
             headers: [.prefer, .larderAccount],
             body: method == "DELETE"
                 ? .none : .bytes("Any bytes, or none; of a modifier up to 16 MiB."),
