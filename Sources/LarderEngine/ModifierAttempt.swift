@@ -10,6 +10,10 @@ struct ModifierAttempt: Sendable {
     struct End: Sendable {
         var verdict: ModifierVerdict
         var answer: Answer?
+        /// Whether an unexpected page came over plain http, while the origin answers otherwise.
+        var isLonePage = false
+
+        var endToEndHeaders: HeaderFields { answer?.headers.endToEnd ?? HeaderFields() }
     }
 
     struct Answer: Sendable {
@@ -41,6 +45,8 @@ struct ModifierAttempt: Sendable {
     let isRepeatable: Bool
     /// Whether the answer is to tell the ids of what the write creates.
     let createsIDs: Bool
+    /// Whether an earlier attempt ended with ``End/isLonePage``.
+    let hadLonePage: Bool
 
     /// Returns nil if the end of the daemon interrupts the attempt: its outcome is then unknown.
     func run() async -> End? {
@@ -85,7 +91,9 @@ struct ModifierAttempt: Sendable {
         if case .captive = end.verdict {
             switch await states.sender(of: reply.status, from: url, for: origin) {
             case .portal: break
-            case .origin: end.verdict = verdict(of: reply, from: url, now, isOrigins: true)
+            case .origin:
+                end.verdict = verdict(of: reply, from: url, now, isOrigins: true)
+                if end.verdict.isTaken, !facts.expectsHTML { endWithLonePage(&end) }
             case .notKnown: end.verdict = .unclear(.gateway)
             }
             states.notePage(reply.head(now: now), from: url, of: origin)
@@ -124,11 +132,13 @@ struct ModifierAttempt: Sendable {
         guard (200..<300).contains(reply.status), end.verdict.isTaken else { return }
         if isUnexpected(body, isWhole: isWhole, reply.headers) {
             let sender = await context.originStates.sender(of: reply.status, from: url, for: origin)
-            let isTaken = sender == .origin && !url.isSecure && origin.modifiers.expect == nil
-            guard isTaken else {
-                end.verdict = sender == .portal ? .captive : .unclear(.gateway)
-                return
+            let isHTTP = !url.isSecure && origin.modifiers.expect == nil
+            switch sender {
+            case .portal: end.verdict = .captive
+            case .origin where isHTTP: endWithLonePage(&end)
+            case .origin, .notKnown: end.verdict = .unclear(.gateway)
             }
+            return
         }
         guard origin.modifiers.refusedIf.rule(matching: body) == nil else {
             end.verdict = .refused
@@ -146,6 +156,21 @@ struct ModifierAttempt: Sendable {
             // The write is done; only the new state of the target is unknown.
             end.verdict = .confirmed(.none)
         }
+    }
+
+    /// Ends with an unexpected page over plain http, while the origin answers another request.
+    ///
+    /// The page was a portal's that is gone by now, so the write goes back to the queue (case 25).
+    /// If a page comes again, the origin may have sent both: a person decides, or the write is
+    /// repeated.
+    private func endWithLonePage(_ end: inout End) {
+        end.isLonePage = true
+        guard !hadLonePage else {
+            end.verdict = .unclear(.gateway)
+            return
+        }
+        end.verdict = .captive
+        context.originStates.notePortal(origin.name)
     }
 
     /// Bytes of an answer's body that can change the verdict or say what a target is.
@@ -201,6 +226,8 @@ struct Attempted {
     private(set) var createsIDs = true
     /// Whether base has shown the effect, which the origin then said itself.
     var isShownByRead = false
+    /// Whether this attempt or one before ended with a page, while the origin answers otherwise.
+    var hasLonePage = false
 
     init(_ departing: DepartingModifier? = nil) {
         self.departing = departing

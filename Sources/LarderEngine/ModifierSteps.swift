@@ -74,7 +74,11 @@ final class ModifierSteps: Sendable {
                 return { $0.sendConflicted(number, step, now: $1) }
             case .send:
                 let attempted = Attempted(departing)
-                attempts.withLock { $0[number] = attempted }
+                attempts.withLock { attempts in
+                    let hadLonePage = attempts[number]?.hasLonePage ?? false
+                    attempts[number] = attempted
+                    attempts[number]?.hasLonePage = hadLonePage
+                }
                 let sent = departing.whole.modifier
                 return { [records] in
                     $0.sendCommitted(
@@ -140,7 +144,8 @@ final class ModifierSteps: Sendable {
             headers: whole.modifier.headers(for: origin),
             body: whole.body.isEmpty && !whole.modifier.hasBody ? nil : whole.body,
             isRepeatable: request.resends(whole.modifier, origin.modifiers),
-            createsIDs: createsIDs
+            createsIDs: createsIDs,
+            hadLonePage: attempts.withLock { $0[number]?.hasLonePage ?? false }
         )
         guard var end = await attempt.run() else { return nil }
         if end.verdict != .neverLeft { context.meter.count { $0.modifiers.attempts += 1 } }
@@ -166,11 +171,11 @@ final class ModifierSteps: Sendable {
         let fetch = try? context.store.nextRevision()
         attempts.withLock { attempts in
             attempts[number]?.conflict = conflict
+            if end.isLonePage { attempts[number]?.hasLonePage = true }
             attempts[number]?.verdict = end.verdict
             // The answer of a portal is not one of the origin.
             attempts[number]?.answer = isPortals ? nil : end.answer
-            let headers = end.answer?.headers.endToEnd ?? HeaderFields()
-            attempts[number]?.keptHeaders = origin.modifiers.kept(headers)
+            attempts[number]?.keptHeaders = origin.modifiers.kept(end.endToEndHeaders)
             attempts[number]?.fetch = fetch
         }
         if case .confirmed = end.verdict {

@@ -23,12 +23,13 @@ package struct Pins: EnginePart {
     /// `wait` is how long the client waits for the return of the origin. With `refresh` the origin
     /// is asked again at this interval.
     package func pin(
-        _ id: EntryID,
+        _ given: EntryID,
         _ scope: ScopeKey,
         wait: Duration? = nil,
         refresh: Duration? = nil,
         cancellation: ClientCancellation = ClientCancellation()
     ) async throws(Problem) -> Answer {
+        let id = store.modifiers.current(given, in: scope)
         guard !id.isEntity else {
             throw Problem(
                 .badRequest,
@@ -175,7 +176,8 @@ package struct Pins: EnginePart {
     }
 
     /// Gives an entry back to the cache; false when it was not pinned.
-    package func unpin(_ id: EntryID, _ scope: ScopeKey) async throws(Problem) -> Bool {
+    package func unpin(_ given: EntryID, _ scope: ScopeKey) async throws(Problem) -> Bool {
+        let id = store.modifiers.current(given, in: scope)
         let wasPinned = try await storing(await store.pins.unpin(scope, id, now: clock.now()))
         // Another client may have pinned it again, and a set may keep it.
         let left = try await storing(await store.pins.pin(scope, id))

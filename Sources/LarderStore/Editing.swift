@@ -191,7 +191,6 @@ struct DeadLetters: WriterPart {
                 coalesce(length(after), 0) + \(ChangeColumn.seenSize)), 0) FROM change WHERE modifier = \(number)),
                 number = \(next), state = 'queued', reason = NULL, settled_at = NULL,
                 attempts = 0, not_applied = 0, stalled = 0, next_attempt_at = NULL,
-                perhaps_applied = iif(reason IN ('refused', 'conflict'), 0, perhaps_applied),
                 hold_until = NULL, expires_at = NULL, round = round + 1, answered = 0,
                 etag = NULL, conflicts = 0, denied = 0, joined_into = NULL,
                 depends_on = '\(StoredModifier.text(parents))',

@@ -80,9 +80,14 @@ struct Joining: WriterPart {
         for number in try numbers(of: first) {
             try state.queue[.forgetSent].run((":number", number.value))
         }
+        // The requests of the first made the changes of the others, too (case 18).
         try state.connection.statement(
-            "UPDATE modifier SET joined_into = NULL WHERE \(Self.waiting)"
-        ).run((":scope", first.scope), (":id", first.id))
+            """
+            UPDATE modifier SET joined_into = NULL, perhaps_applied = perhaps_applied OR
+                (SELECT perhaps_applied FROM modifier WHERE number = :first)
+            WHERE \(Self.waiting)
+            """
+        ).run((":scope", first.scope), (":id", first.id), (":first", first.number.value))
         try state.connection.execute(
             """
             UPDATE modifier SET joined_method = NULL, joined_media_type = NULL, joined_body = NULL,

@@ -173,6 +173,7 @@ struct Renaming: WriterPart {
             try accepting.cover(aims, found, step.now)
             try state.targets.release(old, from: ModifierNumber(0), step.revision)
             try settling.forgetTargets(open.map { _ in old }, step.revision)
+            try movePin(old, aim, step.now)
         } else {
             if let unused = found.entries[aim.base(in: shared)] { try bodies.forget(unused.body) }
         }
@@ -190,6 +191,31 @@ struct Renaming: WriterPart {
             (":scope", scope.text),
             (":from", Lane.id(id.from).stored)
         )
+    }
+
+    /// A pin of the temporary id is one of the real id from now on.
+    ///
+    /// The bytes of the pin were a base, and the real id has its own. Room for them is not checked,
+    /// as the step must not fail.
+    private func movePin(
+        _ old: TargetName,
+        _ aim: WriteTarget,
+        _ now: Timestamp
+    ) throws(StoreError) {
+        guard let pin = try durable(old), pin.isPinned, !pin.isTargeted,
+            var row = try durable(aim.name)
+        else { return }
+        try entries.removeDurable(pin)
+        try cacheIfAny?.rows.removeQuietly(old.scope, old.id)
+        guard !row.isPinned else { return }
+        let state = try state
+        try state.pins.setPinned(&row, at: pin.pinnedAt.map { Timestamp(milliseconds: $0) } ?? now)
+        if row.kind == nil || row.kind == .tombstone {
+            try state.pins.setState(of: row, .waiting, nil, isWanted: true)
+            state.memory.hasUpdates = true
+        }
+        change(aim.name) { $0.isPinned = true }
+        if aim.isShared { try state.keepers.countKeepers(of: aim.name.id) }
     }
 
     /// Puts the real ids into a modifier; returns it if it is unsettled.

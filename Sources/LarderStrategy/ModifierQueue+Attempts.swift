@@ -16,6 +16,7 @@ extension ModifierQueue {
         guard let slot = slots[number],
             case .committingSend(let wasUnknown) = nodes[Int(slot)].state
         else { return [] }
+        noteApplied(to: slot, except: numbers)
         part(number)
         join(numbers, to: number)
         nodes[Int(slot)].state = .inFlight(wasUnknown: wasUnknown)
@@ -69,11 +70,21 @@ extension ModifierQueue {
         return finish(actions, now)
     }
 
+    /// Notes that the requests of a group made the changes of those that leave it, too (case 18).
+    private mutating func noteApplied(to first: Int32, except staying: [ModifierNumber]) {
+        guard nodes[Int(first)].isPerhapsApplied else { return }
+        for number in joined[nodes[Int(first)].number] ?? [] where !staying.contains(number) {
+            guard let slot = slots[number] else { continue }
+            nodes[Int(slot)].isPerhapsApplied = true
+        }
+    }
+
     private mutating func conflict(
         _ slot: Int32,
         _ step: ConflictRules.Step,
         _ actions: inout [Action]
     ) {
+        noteApplied(to: slot, except: [])
         part(nodes[Int(slot)].number)
         switch step {
         case .look, .wait: change(slot, to: .conflict, &actions)
@@ -148,8 +159,6 @@ extension ModifierQueue {
         case .refused:
             settle(slot, .failed(.refused), &actions)
         case .conflict(let step):
-            // None was applied: a repeat's 412 was looked into.
-            nodes[Int(slot)].isPerhapsApplied = false
             conflict(slot, step, &actions)
         case .notNow(let retryAfter, _, _):
             notApplied(slot, retryAfter, rules, randomUnit, now, &actions)
@@ -159,9 +168,11 @@ extension ModifierQueue {
             change(slot, to: isRefused ? .authWait : .queued, &actions)
         case .serverFailed(let retryAfter):
             // A write is sent again, but only a limited number of times if a repetition may apply
-            // it twice.
+            // it twice. Then a person decides, as it may have been applied.
             let node = nodes[Int(slot)]
-            let isLast = node.answersNotApplied + 1 >= Limits.serverFailuresMax
+            let isLast =
+                node.answersNotApplied + 1 >= Limits.serverFailuresMax
+                || node.attempts >= node.attemptsMax
             if node.holds || !node.isRepeatable && isLast {
                 nodes[Int(slot)].answersNotApplied = node.answersNotApplied.incremented
                 change(slot, to: .unknown(until: nil), &actions)

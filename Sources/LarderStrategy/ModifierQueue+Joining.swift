@@ -12,7 +12,7 @@ extension ModifierQueue {
     /// left, and it depends on nothing else. No other modifier depends on one of the group.
     func followers(of slot: Int32) -> [ModifierNumber] {
         let first = nodes[Int(slot)]
-        guard first.mayLead, !first.mayHaveLeft else { return [] }
+        guard first.mayLead, !first.mayHaveLeft, !first.isPerhapsApplied else { return [] }
         var group: Set<Int32> = [slot]
         var numbers = [first.number]
         while numbers.count < Limits.joinedModifiersMax {
@@ -34,8 +34,9 @@ extension ModifierQueue {
         _ account: Int32
     ) -> Bool {
         let node = nodes[Int(slot)]
-        return node.mayFollow && !node.mayHaveLeft && node.state == .waiting(.queued)
-            && node.account == account && lanes.isDirectly(node.places, after: group)
+        return node.mayFollow && !node.mayHaveLeft && !node.isPerhapsApplied
+            && node.state == .waiting(.queued) && node.account == account
+            && lanes.isDirectly(node.places, after: group)
             && (dependencies[node.number] ?? []).allSatisfy(numbers.contains)
     }
 

@@ -94,7 +94,7 @@ extension ModifierQueue {
 
         /// Whether the modifier may still expire: no byte of it can have left in any attempt.
         var mayExpire: Bool {
-            guard !mayHaveLeft else { return false }
+            guard !mayHaveLeft, !isPerhapsApplied else { return false }
             return switch state {
             case .waiting(.held), .waiting(.queued), .waiting(.retryWait), .waiting(.authWait): true
             case .committingSend, .inFlight, .waiting, .answered, .changing, .settling: false

@@ -106,4 +106,78 @@ struct EntityConflictTests {
         #expect(try await write(id: "c").state == .confirmed)
         #expect(matches.last == "\"3\"")
     }
+
+    // MARK: Known from a list only
+
+    /// Renames the user in a lane that can be paused.
+    private func rename(_ fixture: EngineFixture) async throws -> ModifierID {
+        let effect = try Effect.json(#"{"type":"merge","value":{"name":"Eve"}}"#)
+        return try await fixture.write(.entity("User:7"), effect, id: "w") {
+            $0.lane = try LaneName("phone")
+        }
+    }
+
+    private func setPaused(_ isPaused: Bool, _ fixture: EngineFixture) async throws {
+        let lane = Lane.name(try LaneName("phone"))
+        try await fixture.engine.modifiers.setLane(lane, fixture.scope, isPaused: isPaused)
+    }
+
+    private func readList(_ name: String, _ fixture: EngineFixture) async throws {
+        fixture.upstream.answer(list, with: .json("[\(Self.user(name))]"))
+        try await fixture.fetch(list, .networkOnly)
+    }
+
+    /// Lets time pass until the write has met the other device's name, and was not sent over it.
+    private func meetsConflict(_ id: ModifierID, sent: Int, _ fixture: EngineFixture) async throws {
+        var report = try await fixture.engine.modifiers.modifier(id, fixture.scope)
+        while report.state != .conflict {
+            try Task.checkCancellation()
+            fixture.clock.advance(by: .milliseconds(100))
+            for _ in 0..<50 { await Task.yield() }
+            report = try await fixture.engine.modifiers.modifier(id, fixture.scope)
+        }
+        #expect(report.conflict?.first?.base?.bytes == Array(#"{"/name":"Ann"}"#.utf8))
+        #expect(report.conflict?.first?.theirs?.bytes == Array(#"{"/name":"Bea"}"#.utf8))
+        #expect(fixture.upstream.asked.all.count { $0.method != "GET" } == sent)
+    }
+
+    @Test("Without an ETag, an edit that a read of the list brought is not overwritten (case 19)")
+    func readBefore() async throws {
+        try await readList("Ann", fixture)
+        try await setPaused(true, fixture)
+        let id = try await rename(fixture)
+        try await readList("Bea", fixture)
+        try await setPaused(false, fixture)
+        try await meetsConflict(id, sent: 0, fixture)
+    }
+
+    @Test("Nor is an edit that came between two attempts of the write (cases 10 and 19)")
+    func readBetween() async throws {
+        try await readList("Ann", fixture)
+        fixture.upstream.answer(own, with: .reply("busy", status: 429))
+        let id = try await rename(fixture)
+        try await until {
+            try await fixture.engine.modifiers.modifier(id, fixture.scope).state == .retryWait
+        }
+        try await readList("Bea", fixture)
+        try await meetsConflict(id, sent: 1, fixture)
+    }
+
+    @Test("Nor is an edit that a read brought after a restart (case 19)")
+    func readAfterRestart() async throws {
+        var left: TemporaryStore?
+        let setup = try EngineSetup.with { $0.origin.normalize = userRules }
+        try await EngineFixture.run(setup) { fixture in
+            try await readList("Ann", fixture)
+            try await setPaused(true, fixture)
+            _ = try await rename(fixture)
+            left = fixture.temporary
+        }
+        try left?.open()
+        try await EngineFixture.run(setup, on: left) { fixture in
+            try await readList("Bea", fixture)
+            try await setPaused(false, fixture)
+            try await meetsConflict(try ModifierID("w"), sent: 0, fixture)
+        }
+    }
 }

@@ -96,15 +96,18 @@ struct KeptAnswerTests {
     }
 
     @Test(
-        "Only a refusal takes the mark of a dead letter that is sent again (case 18)",
-        arguments: [(ModifierReason.refused, false), (.attempts, true), (.discarded, true)]
+        "A dead letter that is sent again keeps the mark of each attempt before (case 18)",
+        arguments: [
+            (ModifierReason.refused, false, false), (.refused, true, true),
+            (.conflict, true, true), (.attempts, false, true), (.discarded, false, true),
+        ]
     )
-    func retried(reason: ModifierReason, expected: Bool) async throws {
+    func retried(reason: ModifierReason, isMarked: Bool, expected: Bool) async throws {
         let temporary = try TemporaryStore()
         let number = try await temporary.accept("one", "a")
         #expect(try await temporary.store.modifiers.send(number) != nil)
         var update = ModifierUpdate(number, .retryWait)
-        update.isPerhapsApplied = reason == .refused
+        update.isPerhapsApplied = isMarked
         try await temporary.store.modifiers.update(update)
         try await temporary.end(number, .failed(reason) { _, _ in LostView() })
         let next = try await temporary.retry(number)

@@ -81,6 +81,22 @@ struct RenamingTests {
         #expect(try temporary.count("temporary_id") == 1)
     }
 
+    @Test("A pin of the temporary id is one of the real id from the same step on")
+    func pinned() async throws {
+        let (scope, id) = (temporary.scope, try EntryID(Self.text))
+        _ = try await temporary.store.pins.put(.blob(scope, id, Array("own".utf8)), now: .epoch)
+        try await settle(try await accept("create", makes: true))
+        for isAgain in [false, true] {
+            if isAgain { try temporary.crash() }
+            try await temporary.store.maintain()
+            let pins = temporary.store.pins
+            #expect(try await pins.pin(scope, id) == nil)
+            #expect(try await pins.pin(scope, named("b"))?.state == .held)
+            #expect(pins.totals.count == 1)
+            #expect(try await temporary.text("b") == "B")
+        }
+    }
+
     @Test("Without an id the create is confirmed, and what names the thing is not sent")
     func missing() async throws {
         let create = try await accept("create", makes: true)

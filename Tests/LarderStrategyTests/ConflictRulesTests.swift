@@ -108,6 +108,32 @@ struct ConflictQueueTests {
         #expect(script.run(ended) == [2])
     }
 
+    @Test("A conflict is not cancelled if an attempt before was perhaps applied (cases 18 and 19)")
+    mutating func perhapsApplied() throws {
+        let steps: [(ModifierVerdict, ConflictRules.Step)] = [
+            (.serverFailed(retryAfter: nil), .wait), (.serverFailed(retryAfter: nil), .again),
+            (.unclear(.gateway), .wait), (.unclear(.gateway), .again),
+        ]
+        for (first, step) in steps {
+            script = try QueueScript()
+            #expect(script.add([try script.record(1)]) == [1])
+            #expect(script.finish(1, first).isEmpty)
+            #expect(script.run(script.pass(.seconds(5))) == [1])
+            _ = script.finish(1, .conflict(step))
+            // Another round has another key, and the attempts of the one before remain.
+            if step == .again { _ = script.finish(1, .notNow(retryAfter: nil)) }
+            let now = script.now
+            #expect(throws: ModifierQueue.Refusal.alreadySent) {
+                try script.queue.cancelAsked(number, withDependants: true, now: now)
+            }
+            #expect(throws: ModifierQueue.Refusal.alreadySent) {
+                try script.queue.editAsked(number, now: now)
+            }
+            let ended = try script.queue.discardAsked(number, now: now)
+            #expect(ended == [script.settle(1, .failed(.discarded))])
+        }
+    }
+
     @Test("A conflict that is found before the send step frees the trial for others (case 19)")
     mutating func trial() throws {
         let (name, now) = (script.origin, script.now)

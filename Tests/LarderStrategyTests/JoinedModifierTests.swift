@@ -157,6 +157,37 @@ struct JoinedModifierTests {
         #expect(script.end(1, .confirmed(.none)) == [script.settle(1, .confirmed)])
     }
 
+    @Test("After a 500 and a conflict none of the group is cancelled or joined again (case 18)")
+    mutating func perhapsApplied() throws {
+        try beginThree()
+        #expect(script.finish(1, .serverFailed(retryAfter: nil)).isEmpty)
+        #expect(script.pass(.seconds(600)) == [.commitSend(first)])
+        _ = script.queue.sendCommitted(first, joined: [second, third], now: script.now)
+        #expect(script.finish(1, .conflict(.wait)).isEmpty)
+        let now = script.now
+        for number in [first, second, third] {
+            #expect(throws: ModifierQueue.Refusal.alreadySent) {
+                try script.queue.cancelAsked(number, withDependants: true, now: now)
+            }
+        }
+        let actions = try script.queue.discardAsked(first, now: now)
+        #expect(actions == [script.settle(1, .failed(.discarded))])
+        #expect(script.run(actions) == [2])
+    }
+
+    @Test("A modifier that leaves its group after a 500 is not cancelled (case 18)")
+    mutating func partedAtSend() throws {
+        try beginThree()
+        #expect(script.finish(1, .serverFailed(retryAfter: nil)).isEmpty)
+        #expect(script.pass(.seconds(600)) == [.commitSend(first)])
+        _ = script.queue.sendCommitted(first, joined: [], now: script.now)
+        let now = script.now
+        #expect(throws: ModifierQueue.Refusal.alreadySent) {
+            try script.queue.cancelAsked(second, withDependants: true, now: now)
+        }
+        #expect(finish(1, .confirmed(.none)) == [2])
+    }
+
     @Test("To cancel one where that is allowed takes the group apart (case 18)")
     mutating func cancel() throws {
         for number in [first, second] {

@@ -114,6 +114,19 @@ struct ModifierQueueTests {
         #expect(script.queue.waitingFor(ModifierNumber(1)) == .decision)
     }
 
+    @Test("After a 500 to its last attempt only a repeatable write fails (case 10)")
+    mutating func lastServerFailed() throws {
+        for isRepeatable in [true, false] {
+            script = try QueueScript()
+            var record = try script.record(1, resends: isRepeatable)
+            record.attemptsMax = 1
+            #expect(script.add([record]) == [1])
+            let unknown = script.change(1, .unknown, notApplied: 1)
+            let expected = isRepeatable ? script.settle(1, .failed(.attempts)) : unknown
+            #expect(script.end(1, .serverFailed(retryAfter: nil)) == [expected])
+        }
+    }
+
     @Test("With after_unknown: hold a person decides after the first 500 (case 10)")
     mutating func heldServerFailed() throws {
         var held = try script.record(1)

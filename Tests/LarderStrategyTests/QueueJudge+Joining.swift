@@ -18,7 +18,9 @@ extension QueueJudge {
     /// This goes through all in the order of their numbers, and closes each lane of the first at
     /// the first one there that cannot be joined.
     func followers(of first: ModifierNumber) -> [ModifierNumber] {
-        guard let row = rows[first], row.record.mayLead, !row.record.mayHaveLeft else { return [] }
+        guard let row = rows[first], row.record.mayLead, !row.record.mayHaveLeft,
+            !row.record.isPerhapsApplied
+        else { return [] }
         var open = row.lanes
         var group = [first]
         for number in live where number > first && group.count < Limits.joinedModifiersMax {
@@ -43,9 +45,10 @@ extension QueueJudge {
         _ open: UInt64,
         _ group: [ModifierNumber]
     ) -> Bool {
-        row.record.mayFollow && !row.record.mayHaveLeft && row.record.state == .queued
-            && row.step == nil && row.joinedTo == nil && party(row) == party(first)
-            && row.lanes & ~open == 0 && unmet(row).allSatisfy(group.contains)
+        row.record.mayFollow && !row.record.mayHaveLeft && !row.record.isPerhapsApplied
+            && row.record.state == .queued && row.step == nil && row.joinedTo == nil
+            && party(row) == party(first) && row.lanes & ~open == 0
+            && unmet(row).allSatisfy(group.contains)
     }
 
     private func hasChild(_ parent: ModifierNumber, outside group: [ModifierNumber]) -> Bool {

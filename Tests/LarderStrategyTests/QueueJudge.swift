@@ -481,6 +481,6 @@ struct QueueJudge {
 
     private func mayExpire(_ row: Row) -> Bool {
         [.held, .queued, .retryWait].contains(row.record.state) && !row.record.mayHaveLeft
-            && row.joinedTo == nil
+            && !row.record.isPerhapsApplied && row.joinedTo == nil
     }
 }

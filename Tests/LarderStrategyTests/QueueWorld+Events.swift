@@ -100,8 +100,7 @@ extension QueueWorld {
             case .notNow(_, _, let isSure): isSure
             case .confirmed, .accepted, .serverFailed, .refused, .unclear: false
             }
-        var isPerhapsApplied = row.record.isPerhapsApplied || !isDenied
-        if case .conflict = verdict { isPerhapsApplied = false }
+        let isPerhapsApplied = row.record.isPerhapsApplied || !isDenied
         func change(_ state: ModifierState, _ until: Duration?, attempts: Int) -> Expected {
             .change(
                 ModifierQueue.Change(
@@ -162,10 +161,12 @@ extension QueueWorld {
         (1..<max(attempts, 1)).reduce(.seconds(1)) { ceiling, _ in min(ceiling * 2, .seconds(300)) }
     }
 
-    /// 10: what must not be repeated is not repeated without end after a 500.
+    /// 10: what must not be repeated is not repeated without end after a 500, nor given up.
     private func goesToAPerson(_ verdict: ModifierVerdict, _ row: QueueJudge.Row) -> Bool {
         guard case .serverFailed = verdict else { return verdict == .unclear(.refusedRepeat) }
-        return row.record.holds || !row.record.resends && row.record.answersNotApplied >= 4
+        let isSpent = row.record.attemptsMax.map { row.record.attempts >= $0 } ?? false
+        return row.record.holds
+            || !row.record.resends && (isSpent || row.record.answersNotApplied >= 4)
     }
 
     private mutating func note(

@@ -289,7 +289,12 @@ extension QueueWorld {
     }
 
     mutating func partAnswered(_ first: ModifierNumber, by event: GroupEvent) {
-        if !judge.members(of: first).isEmpty { groupEvents.insert(event) }
+        let members = judge.members(of: first)
+        if !members.isEmpty { groupEvents.insert(event) }
+        // Earlier requests have made their changes, too.
+        if judge.rows[first]?.record.isPerhapsApplied == true {
+            for member in members { judge.rows[member]?.record.isPerhapsApplied = true }
+        }
         judge.part(first, isDenied: true)
     }
 

@@ -45,9 +45,6 @@ extension PlainQueue {
         switch modifier.standing {
         case .failed:
             modifiers.removeAll { $0.id == id }
-            if [.failed("refused"), .failed("conflict")].contains(modifier.standing) {
-                modifier.isPerhapsApplied = false
-            }
             if holds(.retryStartsRound) { modifier.round += 1 }
             (modifier.attempts, modifier.sentOn) = (0, [:])
             modifier.notApplied = 0

@@ -321,7 +321,8 @@ struct PlainQueue: Hashable {
         case .confirmed(let told): confirmGroup(modifier, told, input)
         case .created: preconditionFailure("it is confirmed under its id")
         case .accepted: acceptGroup(modifier, until: now + acceptedLimit)
-        case .serverFailed where modifier.holds || !modifier.resends && modifier.notApplied >= 4:
+        case .serverFailed
+        where modifier.holds || !modifier.resends && (isSpent || modifier.notApplied >= 4):
             change(id) {
                 $0.notApplied += 1
                 $0.standing = .unknown
@@ -394,12 +395,12 @@ struct PlainQueue: Hashable {
 
     private mutating func note(_ verdict: PlainVerdict, of id: String) {
         switch verdict {
-        case .neverLeft, .captive, .notNow: break
+        case .neverLeft, .captive, .notNow, .refused: break
         case .authNeeded: doubt = Doubt(refusals: (doubt?.refusals ?? 0) + 1)
         case .confirmed, .created, .accepted:
             doubt = nil
             change(id) { $0.isPerhapsApplied = true }
-        case .busy, .serverFailed, .refused, .preconditionFailed, .unclear:
+        case .busy, .serverFailed, .preconditionFailed, .unclear:
             change(id) { $0.isPerhapsApplied = true }
         }
     }
