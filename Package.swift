@@ -94,6 +94,8 @@ let package = Package(
         ),
         // The files of schema/, embedded by the C compiler.
         .target(name: "CSchema"),
+        // adjtimex(2).
+        .systemLibrary(name: "CTimex"),
         .systemLibrary(
             name: "CXXHash",
             pkgConfig: "libxxhash",
@@ -138,7 +140,8 @@ let package = Package(
             "LarderEngine",
             [
                 "LarderModel", "LarderJSON", "LarderAPI", "LarderNormalize", "LarderStrategy",
-                "LarderWire", "LarderStore", "LarderUpstream", "CMessageDigest", heap, logging,
+                "LarderWire", "LarderStore", "LarderUpstream", "CMessageDigest", "CTimex", heap,
+                logging,
             ]
         ),
         // 4: the doors.

@@ -1,3 +1,4 @@
+import CTimex
 import Dispatch
 import Glibc
 import HeapModule
@@ -10,6 +11,8 @@ package protocol EngineClock: Sendable {
     func now() -> Timestamp
     /// Time since an arbitrary moment, which never jumps; for deadlines and durations.
     func monotonic() -> Duration
+    /// The same clock, with a monotonic time that goes on while the machine is suspended.
+    var boot: any EngineClock { get }
     /// Sleeps until a moment of the monotonic clock; returns immediately if that has passed.
     ///
     /// Throws only if the calling task is cancelled.
@@ -20,12 +23,24 @@ extension EngineClock {
     package func sleep(for duration: Duration) async throws(CancellationError) {
         try await sleep(until: monotonic() + duration)
     }
+
+    /// The moment of ``boot`` at which a moment of this clock comes, without a suspend until then.
+    func bootMoment(of moment: Duration) -> Duration { moment - monotonic() + boot.monotonic() }
 }
 
 package struct SystemClock: EngineClock {
     private static let timers = TimerQueue(SystemClock())
+    private static let bootTimers = TimerQueue(SystemClock().boot, ringsAfterSuspend: true)
+
+    private var countsSuspends = false
 
     package init() {}
+
+    package var boot: any EngineClock {
+        var clock = self
+        clock.countsSuspends = true
+        return clock
+    }
 
     package func now() -> Timestamp {
         var time = timespec()
@@ -35,7 +50,7 @@ package struct SystemClock: EngineClock {
 
     package func monotonic() -> Duration {
         var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
+        clock_gettime(countsSuspends ? CLOCK_BOOTTIME : CLOCK_MONOTONIC, &time)
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
@@ -47,8 +62,19 @@ package struct SystemClock: EngineClock {
         return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
     }
 
+    /// Whether the wall clock was synchronized since the machine started.
+    ///
+    /// The kernel says so (adjtimex(2)), if the sandbox lets the daemon ask, or systemd-timesyncd
+    /// does.
+    @Sendable
+    package static func isSynchronized() -> Bool {
+        larder_clock_is_synchronized() != 0
+            || access("/run/systemd/timesync/synchronized", F_OK) == 0
+    }
+
     package func sleep(until due: Duration) async throws(CancellationError) {
-        try await Self.timers.wait(until: due)
+        let timers = countsSuspends ? Self.bootTimers : Self.timers
+        try await timers.wait(until: due)
     }
 }
 
@@ -84,12 +110,14 @@ final class TimerQueue: Sendable {
         /// The moment for which the timer is set; nil if it is not set.
         var alarm: Duration?
         var timer: (any DispatchSourceTimer)?
+        /// Rings when a suspend ends, which ``timer`` does not count.
+        var wallTimer: (any DispatchSourceTimer)?
     }
 
     private let state = Mutex(State())
     private let clock: any EngineClock
 
-    init(_ clock: any EngineClock) {
+    init(_ clock: any EngineClock, ringsAfterSuspend: Bool = false) {
         self.clock = clock
         state.withLock { state in
             let queue = DispatchQueue(label: "larder.timers", qos: .userInitiated)
@@ -97,10 +125,20 @@ final class TimerQueue: Sendable {
             timer.setEventHandler { [weak self] in self?.ring() }
             timer.activate()
             state.timer = timer
+            guard ringsAfterSuspend else { return }
+            let wallTimer = DispatchSource.makeTimerSource(queue: queue)
+            wallTimer.setEventHandler { [weak self] in self?.ring() }
+            wallTimer.activate()
+            state.wallTimer = wallTimer
         }
     }
 
-    deinit { state.withLock { $0.timer?.cancel() } }
+    deinit {
+        state.withLock { state in
+            state.timer?.cancel()
+            state.wallTimer?.cancel()
+        }
+    }
 
     var count: Int { state.withLock { $0.entries.count } }
 
@@ -165,6 +203,8 @@ final class TimerQueue: Sendable {
         state.alarm = first.due
         let rest = min(max(.zero, first.due - clock.monotonic()), Self.restMax)
         // Rounded up, so that it does not ring before the moment.
-        state.timer?.schedule(deadline: .now() + .milliseconds(Int(rest / .milliseconds(1)) + 1))
+        let pause = DispatchTimeInterval.milliseconds(Int(rest / .milliseconds(1)) + 1)
+        state.timer?.schedule(deadline: .now() + pause)
+        state.wallTimer?.schedule(wallDeadline: .now() + pause)
     }
 }

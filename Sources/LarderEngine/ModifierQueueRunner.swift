@@ -4,6 +4,8 @@ import LarderStrategy
 import Logging
 
 /// Sends modifiers when they can be, and settles them: the shell of a ``ModifierQueue``.
+///
+/// The time of the queue is that of ``EngineClock/boot``, so that it counts suspends.
 final class ModifierQueueRunner: Sendable {
     /// Tells the machine what has happened.
     typealias Turn = @Sendable (inout ModifierQueue, _ now: Duration) -> [ModifierQueue.Action]
@@ -86,7 +88,7 @@ final class ModifierQueueRunner: Sendable {
             let moved = renamed.modifiers.map { (number: $0.number, lanes: $0.lanes) }
             post(.told { $0.renamed(renamed.ids, moved, of: renamed.scope, now: $1) })
         }
-        let clock = steps.context.clock
+        let clock = steps.context.clock.boot
         let timer = DeadlineTimer()
         await withDiscardingTaskGroup { group in
             group.addTask {
@@ -106,9 +108,9 @@ final class ModifierQueueRunner: Sendable {
                 case .accepted(let modifiers):
                     if modifiers.isEmpty { isLooking.lower() }
                     let records = await records(of: modifiers, after: &end, steps, &group)
-                    let (now, wall) = (clock.monotonic(), steps.context.clock.now())
+                    let (now, wall) = (clock.monotonic(), clock.now())
                     actions = machine.accepted(records, now: now, wall: wall) { name, scope in
-                        steps.context.health[name]?.retryAfterEnd(of: scope, now: now)
+                        steps.context.queueRetryAfterEnd(of: scope, at: name)
                     }
                 case .targetRead(let id, let scope, let body):
                     actions = []
@@ -136,6 +138,7 @@ final class ModifierQueueRunner: Sendable {
             for await case .told(let turn) in mailbox.ended() {
                 _ = turn(&machine, clock.monotonic())
             }
+            await steps.records.noteClocks()
             group.cancelAll()
         }
     }

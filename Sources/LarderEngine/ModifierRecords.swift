@@ -43,7 +43,7 @@ struct ModifierRecords: Sendable {
             }
         }
         moveToDeadLetters(found.unreadable, &group)
-        let (limits, health, now) = (context.origins, context.health, context.clock.monotonic())
+        let (limits, now) = (context.origins, context.clock.boot.monotonic())
         var actions: [ModifierQueue.Action] = []
         // First, or writes that may not leave would be sent: after a kill some need a person then.
         for name in context.offline.withLock({ $0 }) {
@@ -56,7 +56,7 @@ struct ModifierRecords: Sendable {
             acceptedLimit: { limits[$0]?.settings.modifiers.acceptedLimit ?? .zero },
             now: now,
             wall: context.clock.now(),
-            retryAfterEnd: { health[$0]?.retryAfterEnd(of: $1, now: now) }
+            retryAfterEnd: { context.queueRetryAfterEnd(of: $1, at: $0) }
         )
         // The configuration may have another credential than before.
         let refused = found.records.filter { $0.state == .authWait }.map(\.origin)
@@ -64,6 +64,15 @@ struct ModifierRecords: Sendable {
             actions += machine.credentialChanged(at: name, of: nil, now: now)
         }
         return (actions, found.last)
+    }
+
+    /// Notes the clocks at the end, because the next start counts from there.
+    func noteClocks() async {
+        do throws(StoreError) {
+            try await context.store.modifiers.noteClocks(now: context.clock.now())
+        } catch {
+            context.note("the clocks were not noted", error)
+        }
     }
 
     /// The records on disk after a number, in their order.
@@ -182,5 +191,13 @@ extension ModifierRequest {
             redirectHosts: origin?.redirectHosts ?? [],
             secrets: Set(origin?.headers.fields.map { $0.name.lowercased() } ?? [])
         )
+    }
+}
+
+extension EngineContext {
+    /// Until when an origin has told an account to wait, on the clock of the queue.
+    func queueRetryAfterEnd(of scope: Scope, at name: OriginName) -> Duration? {
+        health[name]?.retryAfterEnd(of: scope, now: clock.monotonic())
+            .map { clock.bootMoment(of: $0) }
     }
 }

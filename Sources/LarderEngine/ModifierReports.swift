@@ -180,7 +180,7 @@ struct ModifierReports: EnginePart {
                 wait,
                 at: row.origin,
                 now: clock.now(),
-                monotonic: clock.monotonic()
+                boot: clock.boot.monotonic()
             )
         }
         // A moment written while the clock was ahead: the queue waits for its duration at most.
@@ -382,9 +382,9 @@ extension ModifierWait {
         _ wait: ModifierQueue.Wait,
         at origin: OriginName,
         now: Timestamp,
-        monotonic: Duration
+        boot: Duration
     ) {
-        func moment(_ due: Duration) -> Timestamp { now.advanced(by: due - monotonic) }
+        func moment(_ due: Duration) -> Timestamp { now.advanced(by: due - boot) }
         switch wait {
         case .hold(let end): self.init(reason: "hold", until: moment(end))
         case .lane(let lane, _): self.init(reason: "lane", name: lane.description)

@@ -230,11 +230,11 @@ final class ModifierSteps: Sendable {
         _ number: ModifierNumber,
         _ change: ModifierQueue.Change
     ) async -> ModifierQueueRunner.Turn {
-        let now = (wall: context.clock.now(), monotonic: context.clock.monotonic())
+        let now = (wall: context.clock.now(), boot: context.clock.boot.monotonic())
         var update = ModifierUpdate(
             number: number,
             state: change.state,
-            nextAttemptAt: change.until.map { now.wall.advanced(by: $0 - now.monotonic) },
+            nextAttemptAt: change.until.map { now.wall.advanced(by: $0 - now.boot) },
             attempts: change.attempts,
             answersNotApplied: change.answersNotApplied,
             isStalled: change.isStalled,

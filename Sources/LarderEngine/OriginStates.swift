@@ -292,8 +292,9 @@ extension OriginStates {
         }
         guard let end else { return }
         guard tellsQueue else { return }
+        let moment = clock.bootMoment(of: end)
         context.modifiers.post(
-            .told { $0.originAskedToWait(origin, for: scope, until: end, now: $1) }
+            .told { $0.originAskedToWait(origin, for: scope, until: moment, now: $1) }
         )
     }
 

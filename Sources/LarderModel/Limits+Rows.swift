@@ -160,6 +160,10 @@ extension Limits {
     package static let clockTolerance = Duration.seconds(300)
     /// Rows, of those that were used last, that are looked at for such moments in each round.
     package static let clockRowsMax = 256
+    /// The least step of the wall clock that moves the deadlines of writes.
+    ///
+    /// Without a step the wall clock and the boot clock run at the same rate.
+    package static let clockStepMin = Duration.seconds(1)
     /// Age at which the copy of `state.db` is renewed: a lost disk costs a day's work, as with a
     /// nightly backup.
     package static let snapshotAge = Duration.seconds(86_400)

@@ -1,30 +1,63 @@
 import Glibc
 import LarderModel
 
+/// Time before the present start of the daemon that no clock vouches for.
+///
+/// For `hold` and `expires` of a write, only time that a clock vouches for counts:
+/// - Within one start of the machine that is the boot clock (clock_gettime(2), CLOCK_BOOTTIME). The
+///   wall clock may be set meanwhile.
+/// - Over a new start of the machine that is the wall clock. But it has to be synchronized now, and
+///   when the clocks were last noted. Each start and each end of the daemon notes them.
+/// - Otherwise the write keeps the time that it had left when the clocks were last noted. A write
+///   that was accepted later keeps its whole time.
+///
+/// So a stored moment only moves into the future. The queue limits it to the duration that it was
+/// given with, for example if the wall clock is behind.
+enum UncountedTime {
+    /// The wall clock was set forward by this, within one start of the machine.
+    case step(Duration)
+    /// The machine has started again: all time since a moment, for writes up to a number.
+    case restart(since: Timestamp, upTo: ModifierNumber)
+}
+
 /// Corrects stored moments that a wall clock ahead of time has written.
 ///
 /// Each then counts at most the duration that it was given with.
 struct CacheClock {
     let cache: CacheWriter
 
-    /// How far the wall clock was set forward since the store was last opened.
+    /// Notes the clocks, and compares them with what was noted before.
     ///
-    /// A machine without a battery for its clock does that. Zero if the step is unknown, and after
-    /// a start of the machine.
-    func step(now: Timestamp) throws(StoreError) -> Duration {
-        guard let file = cache.file, let boot = cache.configuration.boot,
-            let uptime = cache.configuration.uptime()
-        else { return .zero }
-        func meta(_ name: String) throws(StoreError) -> Int64? {
-            try file.connection.integer("SELECT value FROM meta WHERE name = '\(name)'")
+    /// `last` is the newest write, if there are any. If nothing was noted, no write has used any of
+    /// its time.
+    func note(now: Timestamp, last: ModifierNumber) throws(StoreError) -> UncountedTime {
+        guard let uptime = cache.configuration.uptime() else { return .step(.zero) }
+        let (boot, offset) = (cache.configuration.boot, now.milliseconds - uptime)
+        let (knownBoot, knownOffset) = (try meta("clock_boot"), try meta("clock_offset"))
+        let (seen, newest) = (try meta("clock_seen"), try meta("clock_modifier"))
+        let wasSynchronized = try meta("clock_synchronized") == 1
+        let isSameBoot = boot != nil && boot == knownBoot
+        let isSynchronized = cache.configuration.isClockSynchronized()
+        try cache.setMeta("clock_boot", boot)
+        try cache.setMeta("clock_offset", offset)
+        try cache.setMeta("clock_seen", now.milliseconds)
+        try cache.setMeta("clock_modifier", last.value)
+        // The kernel takes this back after hours without a network.
+        let isVouchedFor = isSynchronized || isSameBoot && wasSynchronized
+        try cache.setMeta("clock_synchronized", isVouchedFor ? 1 : 0)
+        if isSameBoot, let knownOffset {
+            return .step(max(.zero, .milliseconds(offset - knownOffset)))
         }
-        let offset = now.milliseconds - uptime
-        let before = try meta("clock_offset")
-        let isSameBoot = try meta("clock_boot") == boot
-        if before != offset { try cache.setMeta("clock_offset", offset) }
-        if !isSameBoot { try cache.setMeta("clock_boot", boot) }
-        guard isSameBoot, let before else { return .zero }
-        return max(.zero, .milliseconds(offset - before))
+        guard let seen, let newest else { return .restart(since: now, upTo: ModifierNumber(0)) }
+        let counts = isSynchronized && wasSynchronized
+        return .restart(
+            since: counts ? now : Timestamp(milliseconds: seen),
+            upTo: ModifierNumber(newest)
+        )
+    }
+
+    private func meta(_ name: String) throws(StoreError) -> Int64? {
+        try cache.connection.integer("SELECT value FROM meta WHERE name = '\(name)'")
     }
 
     /// Treats rows that a clock ahead of time has stored as if they were stored now.

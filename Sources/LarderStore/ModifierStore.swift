@@ -200,16 +200,28 @@ package struct ModifierStore: Sendable {
 
     /// Corrects the moments of modifiers and pinned rows after a step of the wall clock.
     ///
-    /// A step counts as no time that has passed. Call it before the queue is read at start.
+    /// ``UncountedTime`` has the rule. Call it before the queue is read at start.
     package func correctMoments(now: Timestamp) async throws(StoreError) {
         try await store.commits.submit(promotes: true, cache: .readsBase) {
             writer throws(StoreError) in
-            let step = try writer.cache.clock.step(now: now)
+            let last = try writer.state.connection.integer("SELECT max(number) FROM modifier")
+            let uncounted = try writer.cache.clock.note(now: now, last: ModifierNumber(last ?? 0))
             try writer.state.clampMoments(now: now)
             try writer.cache.clock.clampMoments(now: now)
-            guard step > Limits.clockTolerance else { return }
-            try writer.state.shiftMoments(by: step, now: now)
+            switch uncounted {
+            case .step(let step):
+                guard step >= Limits.clockStepMin else { return }
+                try writer.state.shiftMoments(by: step, now: now)
+            case .restart(let since, let last):
+                try writer.state.shiftDeadlines(since: since, upTo: last, now: now)
+            }
         }
+    }
+
+    /// Does the same at the end of the daemon: the next start counts from there.
+    package func noteClocks(now: Timestamp) async throws(StoreError) {
+        guard store.configuration.uptime() != nil else { return }
+        try await correctMoments(now: now)
     }
 
     package func setPaused(

@@ -209,6 +209,26 @@ final class StateWriter {
             """
         )
     }
+
+    /// Moves the ends of `hold` and `expires` over time that does not count.
+    ///
+    /// That is the time since a moment, or since the acceptance of modifiers after `last`.
+    /// The moment of acceptance moves with them, because the duration is the difference.
+    func shiftDeadlines(
+        since moment: Timestamp,
+        upTo last: ModifierNumber,
+        now: Timestamp
+    ) throws(StoreError) {
+        let start = "iif(number <= \(last), \(moment.milliseconds), accepted_at)"
+        let step = "max(0, \(now.milliseconds) - \(start))"
+        try connection.execute(
+            """
+            UPDATE modifier SET accepted_at = accepted_at + \(step),
+                hold_until = hold_until + \(step), expires_at = expires_at + \(step)
+            WHERE settled_at IS NULL AND (expires_at IS NOT NULL OR state = 'held')
+            """
+        )
+    }
 }
 
 struct StateWriterState {

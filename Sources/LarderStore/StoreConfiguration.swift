@@ -26,6 +26,8 @@ package struct StoreConfiguration: Sendable {
     package var boot = BootID.current
     /// Milliseconds since the machine started, which no clock step changes; nil if unknown.
     package var uptime: @Sendable () -> Int64? = { nil }
+    /// Whether the wall clock was synchronized since the machine started.
+    package var isClockSynchronized: @Sendable () -> Bool = { false }
     /// Decides which change watchers hear of when a step changes a target; by default a put.
     package var viewChange: ViewChange.Comparison = { _, _, _, _ in .put }
     /// Notes on base when a modifier is sent.

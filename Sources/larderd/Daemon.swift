@@ -190,6 +190,7 @@ struct Daemon {
         store.memoryBytes = configuration.cache.pageBytes
         store.readers = Server.readerCount
         store.uptime = SystemClock.uptime
+        store.isClockSynchronized = SystemClock.isSynchronized
         store.viewChange = TargetViews.change
         store.sentBases = .byValue
         store.snapshotAge = Limits.snapshotAge

@@ -10,7 +10,7 @@ package import LarderWire
 package struct EngineFixture: @unchecked Sendable {
     package let engine: Engine
     package let upstream = ScriptedUpstream()
-    package let clock = ManualClock()
+    package let clock: ManualClock
     package let log = LogRecorder()
     package let temporary: TemporaryStore
     private let clients = WorkQueue()
@@ -20,9 +20,10 @@ package struct EngineFixture: @unchecked Sendable {
     package static func run(
         _ setup: EngineSetup? = nil,
         on temporary: TemporaryStore? = nil,
+        at clock: ManualClock = ManualClock(),
         _ body: (EngineFixture) async throws -> Void
     ) async throws {
-        let fixture = try EngineFixture(setup ?? EngineSetup(), temporary)
+        let fixture = try EngineFixture(setup ?? EngineSetup(), temporary, clock)
         let (engine, clients) = (fixture.engine, fixture.clients)
         let result = await withDiscardingTaskGroup(returning: Result<Void, any Error>.self) {
             group in
@@ -42,8 +43,8 @@ package struct EngineFixture: @unchecked Sendable {
         try await fixture.temporary.close()
     }
 
-    private init(_ setup: EngineSetup, _ earlier: TemporaryStore?) throws {
-        let clock = clock
+    private init(_ setup: EngineSetup, _ earlier: TemporaryStore?, _ clock: ManualClock) throws {
+        self.clock = clock
         temporary =
             try earlier
             ?? TemporaryStore(

@@ -5,12 +5,13 @@ import Synchronization
 /// A clock whose time moves only by ``advance(by:)``, and that tells when somebody sleeps on it.
 ///
 /// The two clocks go together, except in ``suspend(for:)``: the wall clock began at `start`, the
-/// monotonic one at zero.
+/// monotonic one at zero. That of ``boot`` goes on with the wall clock.
 package final class ManualClock: EngineClock {
     private typealias Waiter = CheckedContinuation<Result<Void, CancellationError>, Never>
 
     private struct Sleeper {
         let due: Duration
+        let countsSuspends: Bool
         let waiter: Waiter
     }
 
@@ -20,6 +21,29 @@ package final class ManualClock: EngineClock {
         var sleepers: [Int: Sleeper] = [:]
         var cancelled: Set<Int> = []
         var nextSleeperID = 0
+
+        /// Removes the sleepers whose time has come, and returns them, the earliest first.
+        mutating func takeDue() -> [Waiter] {
+            let due = sleepers.filter { $0.value.due <= time($0.value.countsSuspends) }
+                .sorted { ($0.value.due, $0.key) < ($1.value.due, $1.key) }
+            for (id, _) in due { sleepers[id] = nil }
+            return due.map(\.value.waiter)
+        }
+
+        func time(_ countsSuspends: Bool) -> Duration {
+            countsSuspends ? elapsed + slept : elapsed
+        }
+    }
+
+    private struct BootClock: EngineClock {
+        let clock: ManualClock
+
+        var boot: any EngineClock { self }
+        func now() -> Timestamp { clock.now() }
+        func monotonic() -> Duration { clock.state.withLock { $0.time(true) } }
+        func sleep(until due: Duration) async throws(CancellationError) {
+            try await clock.wait(until: due, countsSuspends: true)
+        }
     }
 
     /// The wall clock's time at the beginning: 2023-11-14T22:13:20Z.
@@ -36,6 +60,8 @@ package final class ManualClock: EngineClock {
     }
 
     package func monotonic() -> Duration { state.withLock { $0.elapsed } }
+
+    package var boot: any EngineClock { BootClock(clock: self) }
 
     /// When the first of those who sleep is to be woken, since the start; nil while nobody sleeps.
     package var nextDue: Duration? {
@@ -55,17 +81,18 @@ package final class ManualClock: EngineClock {
         precondition(duration >= .zero)
         let woken = state.withLock { state in
             state.elapsed += duration
-            let due = state.sleepers.filter { $0.value.due <= state.elapsed }
-                .sorted { ($0.value.due, $0.key) < ($1.value.due, $1.key) }
-            for (id, _) in due { state.sleepers[id] = nil }
-            return due.map(\.value.waiter)
+            return state.takeDue()
         }
         for waiter in woken { waiter.resume(returning: .success(())) }
     }
 
-    /// Lets the device sleep: only the wall clock goes on, and no sleeper wakes.
+    /// Lets the device sleep: the wall clock and ``boot`` go on, and only sleepers of that wake.
     package func suspend(for duration: Duration) {
-        state.withLock { $0.slept += duration }
+        let woken = state.withLock { state in
+            state.slept += duration
+            return state.takeDue()
+        }
+        for waiter in woken { waiter.resume(returning: .success(())) }
     }
 
     /// Returns once somebody has gone to sleep until exactly `due` since the start, `count` times.
@@ -82,13 +109,17 @@ package final class ManualClock: EngineClock {
     }
 
     package func sleep(until due: Duration) async throws(CancellationError) {
+        try await wait(until: due, countsSuspends: false)
+    }
+
+    private func wait(until due: Duration, countsSuspends: Bool) async throws(CancellationError) {
         let id = state.withLock { state in
             state.nextSleeperID += 1
             return state.nextSleeperID
         }
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
-                self.fallAsleep(id, until: due, waiter)
+                self.fallAsleep(id, until: due, countsSuspends, waiter)
             }
         } onCancel: {
             self.cancel(id)
@@ -96,11 +127,17 @@ package final class ManualClock: EngineClock {
         try result.get()
     }
 
-    private func fallAsleep(_ id: Int, until due: Duration, _ waiter: Waiter) {
+    private func fallAsleep(
+        _ id: Int,
+        until due: Duration,
+        _ countsSuspends: Bool,
+        _ waiter: Waiter
+    ) {
         let result = state.withLock { state -> Result<Void, CancellationError>? in
             if state.cancelled.remove(id) != nil { return .failure(CancellationError()) }
-            guard due > state.elapsed else { return .success(()) }
-            state.sleepers[id] = Sleeper(due: due, waiter: waiter)
+            guard due > state.time(countsSuspends) else { return .success(()) }
+            let sleeper = Sleeper(due: due, countsSuspends: countsSuspends, waiter: waiter)
+            state.sleepers[id] = sleeper
             return nil
         }
         sleeps.record(due)
