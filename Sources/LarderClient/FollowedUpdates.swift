@@ -188,7 +188,7 @@ struct FollowPlan: Equatable {
 
     /// The stream has ended or could not be opened.
     ///
-    /// `randomUnit` in 0..<1 is the random number for full jitter.
+    /// `randomUnit` in 0..<1 is the random number for jitter.
     mutating func streamFailed(_ error: LarderError, randomUnit: Double) -> BreakStep {
         let mayHeal: Bool
         switch error {
@@ -210,9 +210,10 @@ struct FollowPlan: Equatable {
         guard mayHeal else { return .giveUp }
         let isSilent = isOutageTold || (wasConnected && failures == 0)
         if !isSilent { isOutageTold = true }
-        let doubled = Limits.followRetryBase * (1 << min(failures, 10))
+        let least = Limits.followRetryBase
+        let most = min(least * (1 << min(failures, 10)), Limits.followRetryMax)
         failures += 1
-        return .tryAgain(after: min(doubled, Limits.followRetryMax) * randomUnit, isTold: !isSilent)
+        return .tryAgain(after: least + (most - least) * randomUnit, isTold: !isSilent)
     }
 }
 

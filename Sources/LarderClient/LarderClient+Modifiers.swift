@@ -300,7 +300,8 @@ extension LarderClient {
         }
     }
 
-    private func act(
+    /// Sends a command with any selection; `cachectl` has one with ids.
+    package func act(
         _ command: ModifierActionCommand,
         _ scope: EntryScope
     ) async throws(LarderError) -> Page<ModifierActionResult> {

@@ -38,7 +38,10 @@ struct PrefetchList: EnginePart {
             )
         }
         var order = Order()
-        order.definition = APIEncoder().encode(command)
+        // A list with the same URL again and again would take room for nothing.
+        var (stored, urls) = (command, Set<String>())
+        stored.items.removeAll { $0.url.map { !urls.insert($0).inserted } ?? false }
+        order.definition = APIEncoder().encode(stored)
         order.refresh = command.refresh
         order.expires = try command.expires?.checked("expires", in: Limits.prefetchTimes)
         var known: Set<EntryID> = []

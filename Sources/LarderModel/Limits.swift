@@ -488,11 +488,11 @@ package enum Limits {
     package static let socketRetryBase = Duration.milliseconds(10)
     /// How long a client waits for what the daemon answers from its own memory and files.
     package static let reportTime = Duration.seconds(60)
-    /// The pause before a client connects again whose stream broke; it doubles, and full jitter is
-    /// drawn from it.
-    package static let followRetryBase = Duration.milliseconds(500)
+    /// The shortest pause before a client connects again whose stream broke. The longest one of an
+    /// outage doubles with each attempt, and chance decides between the two.
+    package static let followRetryBase = Duration.milliseconds(100)
     /// The longest of these pauses: a daemon that is back is found within it.
-    package static let followRetryMax = Duration.seconds(30)
+    package static let followRetryMax = Duration.seconds(5)
     /// Connections of one client, each held by one stream; above it a request waits for a free one.
     ///
     /// Together they fit the backlog of a kernel whose `somaxconn` is 128.

@@ -22,6 +22,9 @@ extension Limits {
     package static let prefetchSetsPerUserMax = 100
     /// Entries of all sets of one user; one that is in several sets counts in each.
     package static let prefetchItemsPerUserMax = 20_000
+    /// JSON of all sets of one user in `state.db`, which counts in no other budget: twice what
+    /// ``prefetchItemsPerUserMax`` entries of 400 bytes take.
+    package static let prefetchListBytesPerUserMax: Int64 = 16 << 20
     /// Entities that a query selects without a `limit`.
     package static let prefetchEntities = 100
     /// Time after which a set expires.

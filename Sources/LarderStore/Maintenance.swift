@@ -5,53 +5,92 @@ struct Maintenance {
     private var commits: CommitQueue { store.commits }
     private var shared: SharedCacheState { store.shared }
 
-    /// Runs one round of maintenance.
+    /// The parts of a round, in their order; from ``totals`` on they need `cache.db`.
+    private enum Part: CaseIterable {
+        /// Checks both files and the space on their disks.
+        case files
+        /// Truncates the WAL of `state.db` after the removal of a credential.
+        case secrets
+        case statePages
+        case snapshot
+        case aliases
+        case totals
+        /// Writes uses and measures free space.
+        case uses
+        case garbage
+        /// Moves rows to the file where they belong.
+        case released
+        /// In an idle moment, gives pages back.
+        case cachePages
+    }
+
+    /// Runs one round of maintenance, and throws the first error after it.
     ///
-    /// - It checks the files, and first also the totals.
-    /// - It writes uses and measures free space.
-    /// - It truncates the WAL of `state.db` after the removal of a credential.
-    /// - It moves rows to the file where they belong.
-    /// - In an idle moment it gives pages back.
+    /// Each part has its turn also if one before it fails: the cache needs care while `state.db`
+    /// cannot be written.
     func run() async throws(StoreError) {
         shared.maintenanceTrigger.begin()
         defer { if !store.files.areWell { shared.maintenanceTrigger.want() } }
-        try await commits.outsideTransaction { writer throws(StoreError) in
-            let cache = writer.files.cache
-            cache.look()
-            cache.room.regainReserve()
-            cache.room.shortenWAL()
-        }
-        shared.reserves.state.take()
-        try await commits.outsideTransaction { writer throws(StoreError) in
-            try writer.files.state.removeSecretsFromWAL()
-        }
-        try await giveBackPages(of: .state)
-        store.snapshots.takeIfDue(now: store.now())
-        try await keepAliases(now: store.now())
-        guard shared.generation.hasFile else { return }
-        if shared.wantsTotalsChecked() {
+        var first: StoreError?
+        for part in Part.allCases {
+            if part == .totals, !shared.generation.hasFile { break }
             do throws(StoreError) {
-                _ = try await store.read(as: .check) { reader throws(StoreError) in
-                    try reader.cache.reading { file throws(StoreError) in
-                        try CacheContents.checkTotals(file.connection)
-                    }
-                }
-            } catch .corrupt {
-                // The reader has told the writer, which replaces the file.
+                try await run(part)
+            } catch {
+                // A closed store has no parts left to look after.
+                guard error != .closed else { throw error }
+                first = first ?? error
             }
         }
-        let now = store.now()
-        try await commits.submit { writer throws(StoreError) in
-            try writer.cache.flushTouches()
-            try writer.cache.room.measureSpace()
-            try writer.cache.clock.clampMoments(now: now)
+        if let first { throw first }
+    }
+
+    private func run(_ part: Part) async throws(StoreError) {
+        switch part {
+        case .files:
+            try await commits.outsideTransaction { writer throws(StoreError) in
+                let cache = writer.files.cache
+                cache.look()
+                cache.room.regainReserve()
+                cache.room.shortenWAL()
+            }
+            shared.reserves.state.take()
+        case .secrets:
+            try await commits.outsideTransaction { writer throws(StoreError) in
+                try writer.files.state.removeSecretsFromWAL()
+            }
+        case .statePages: try await giveBackPages(of: .state)
+        case .snapshot: store.snapshots.takeIfDue(now: store.now())
+        case .aliases: try await keepAliases(now: store.now())
+        case .totals: try await checkTotals()
+        case .uses:
+            let now = store.now()
+            try await commits.submit { writer throws(StoreError) in
+                try writer.cache.flushTouches()
+                try writer.cache.room.measureSpace()
+                try writer.cache.clock.clampMoments(now: now)
+            }
+        case .garbage: try await removeGarbage()
+        case .released: try await removeReleased(now: store.now())
+        case .cachePages:
+            guard commits.isIdle else { return }
+            try await giveBackPages(of: .cache)
+            try await commits.outsideTransaction { writer throws(StoreError) in
+                try writer.files.cache.room.rebuildIfWorthIt()
+            }
         }
-        try await removeGarbage()
-        try await removeReleased(now: store.now())
-        guard commits.isIdle else { return }
-        try await giveBackPages(of: .cache)
-        try await commits.outsideTransaction { writer throws(StoreError) in
-            try writer.files.cache.room.rebuildIfWorthIt()
+    }
+
+    private func checkTotals() async throws(StoreError) {
+        guard shared.wantsTotalsChecked() else { return }
+        do throws(StoreError) {
+            _ = try await store.read(as: .check) { reader throws(StoreError) in
+                try reader.cache.reading { file throws(StoreError) in
+                    try CacheContents.checkTotals(file.connection)
+                }
+            }
+        } catch .corrupt {
+            // The reader has told the writer, which replaces the file.
         }
     }
 

@@ -122,6 +122,10 @@ struct PrefetchRows {
         let others = try reader.itemCount(of: uid, besides: found?.number)
         let sum = others + Int64(items.count)
         guard sum <= Limits.prefetchItemsPerUserMax else { throw .tooManySets }
+        let bytes = try reader.listBytes(of: uid, besides: found?.number)
+        guard bytes + Int64(new.definition.count) <= Limits.prefetchListBytesPerUserMax else {
+            throw .tooManySets
+        }
         if found == nil {
             let count = try reader.sets(.user(uid)).count
             guard count < Limits.prefetchSetsPerUserMax else { throw .tooManySets }

@@ -37,6 +37,19 @@ struct PrefetchReader {
         ).first { $0.integer(.only) } ?? 0
     }
 
+    /// Bytes of the JSON of all sets of a user but one.
+    func listBytes(of uid: UInt32, besides set: Int64?) throws(StoreError) -> Int64 {
+        try connection.statement(
+            """
+            SELECT coalesce(sum(length(definition)), 0) FROM prefetch
+            WHERE scope >= :first AND scope < :end AND prefetch IS NOT :set
+            """,
+            (":first", "\(uid):"),
+            (":end", "\(uid);"),
+            (":set", set)
+        ).first { $0.integer(.only) } ?? 0
+    }
+
     func uses(in scope: ScopeKey) throws(StoreError) -> [EntryID: Int64] {
         let rows = try connection.statement(
             "SELECT id, used FROM prefetch_item WHERE scope = :scope AND used IS NOT NULL",

@@ -79,7 +79,8 @@ package enum StoreError: Error, Equatable {
         case .tooManyPins(let limit): "one user can have \(limit) pins"
         case .tooManySets:
             "one user can have \(Limits.prefetchSetsPerUserMax) sets with "
-                + "\(Limits.prefetchItemsPerUserMax) entries together"
+                + "\(Limits.prefetchItemsPerUserMax) entries and "
+                + "\(Limits.prefetchListBytesPerUserMax) bytes of JSON together"
         case .overloaded: "too many writes are waiting"
         case .tooManyReads: "\(Limits.readsWaitingPerUserMax) reads of this user wait already"
         case .overLoopBudget: "it takes too long to be read on an event loop"

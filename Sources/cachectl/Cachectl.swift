@@ -36,6 +36,7 @@ struct Cachectl: AsyncParsableCommand {
     static func main() async {
         // A reader that goes away is seen where it is written to.
         signal(SIGPIPE, SIG_IGN)
+        if let failure = unreadableArgument() { failure.exit() }
         do {
             var command = try await asyncParseAsRoot()
             if var command = command as? any AsyncParsableCommand {
@@ -53,6 +54,24 @@ struct Cachectl: AsyncParsableCommand {
             if let failure = unknownCommand(CommandLine.arguments.dropFirst()) { failure.exit() }
             exit(refusing: error)
         }
+    }
+
+    /// Why an argument cannot be used: the parser gets U+FFFD in the place of bytes that are not
+    /// UTF-8, so that two ids would be one.
+    private static func unreadableArgument() -> CommandFailure? {
+        // A shell asks for completions of words that may end in the middle of a character.
+        guard CommandLine.arguments.dropFirst().first != "---completion" else { return nil }
+        for place in 1..<max(1, Int(CommandLine.argc)) {
+            guard let bytes = UnsafeRawPointer(CommandLine.unsafeArgv[place]) else { continue }
+            let text = bytes.assumingMemoryBound(to: CChar.self)
+            guard String(validatingCString: text) == nil else { continue }
+            return CommandFailure(
+                .usage,
+                "argument \(place) is not UTF-8",
+                hint: "Give ids, URLs, names and paths in UTF-8."
+            )
+        }
+        return nil
     }
 
     /// Ends with the parser's message, which may repeat arguments.

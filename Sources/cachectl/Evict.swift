@@ -112,7 +112,7 @@ struct Evict: AsyncParsableCommand {
     private func parts(_ client: LarderClient) async throws -> [EvictCommand] {
         var command = EvictCommand()
         (command.dryRun, command.includePinned) = (dryRun, includePinned)
-        var names = try ids.isEmpty ? [] : StandardInput.lines(ids)
+        var names = try await ids.isEmpty ? [] : StandardInput.lines(ids)
         for key in key { names.append(try await client.entityID(key, origin: origin)) }
         guard names.isEmpty else {
             return stride(from: 0, to: names.count, by: Limits.evictIDsMax).map { start in

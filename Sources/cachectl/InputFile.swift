@@ -169,15 +169,28 @@ enum SecretLines {
 /// Arguments as they are meant, where `-` stands for the lines of stdin.
 enum StandardInput {
     /// Each argument, and in the place of `-` each line that is not empty.
-    static func lines(_ arguments: [String]) throws -> [String] {
+    ///
+    /// A line that is not UTF-8 is refused: with U+FFFD in it, two ids could become one.
+    static func lines(_ arguments: [String]) async throws -> [String] {
         try SecretLines.check(arguments)
-        return arguments.flatMap { argument in
-            guard argument == "-" else { return [argument] }
-            var lines: [String] = []
-            while let line = readLine() {
+        var lines: [String] = []
+        for argument in arguments {
+            guard argument == "-" else {
+                lines.append(argument)
+                continue
+            }
+            var bytes: [UInt8] = []
+            for try await chunk in try InputFile(argument) { bytes += chunk }
+            let feed = UInt8(ascii: "\n")
+            let parts = bytes.split(separator: feed, omittingEmptySubsequences: false)
+            for (index, part) in parts.enumerated() {
+                let text = part.last == UInt8(ascii: "\r") ? part.dropLast() : part
+                guard let line = String(validating: text, as: UTF8.self) else {
+                    throw CommandFailure(.usage, "line \(index + 1) of stdin is not UTF-8")
+                }
                 if !line.isEmpty { lines.append(line) }
             }
-            return lines
         }
+        return lines
     }
 }

@@ -73,7 +73,7 @@ struct Pin: AsyncParsableCommand {
         guard !list else {
             return try await options.withClient { try await show($0, on: console) }
         }
-        let names = try StandardInput.lines(ids).map { EntryArgument($0).rowID }
+        let names = try await StandardInput.lines(ids).map { EntryArgument($0).rowID }
         try await options.withClient { client in
             var failures: [CommandFailure] = []
             for name in names {

@@ -99,7 +99,7 @@ struct Prefetch: AsyncParsableCommand {
             return
         }
         let items =
-            try StandardInput.lines(urls).map { PrefetchItem(url: $0) }
+            try await StandardInput.lines(urls).map { PrefetchItem(url: $0) }
             + entities.map { PrefetchItem(entities: $0) }
         var command = PrefetchCommand(items: items)
         (command.refresh, command.expires) = (refresh, expires)

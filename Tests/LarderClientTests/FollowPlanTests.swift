@@ -38,27 +38,27 @@ struct FollowPlanTests {
         #expect(plan.deletionArrived() == .tell)
         #expect(plan.deletionArrived() == .skip)
         let gone = LarderError.problem(Problem(.deleted, "gone"))
-        #expect(plan.streamFailed(gone, randomUnit: 0.5) == retry(30_000, isTold: false))
+        #expect(plan.streamFailed(gone, randomUnit: 0.5) == retry(5_000, isTold: false))
         #expect(plan.snapshotArrived(9, .network) == .tell)
-        #expect(plan.streamFailed(gone, randomUnit: 0.5) == retry(30_000, isTold: true))
+        #expect(plan.streamFailed(gone, randomUnit: 0.5) == retry(5_000, isTold: true))
     }
 
     @Test(
-        "Pauses double up to a bound, by a random number; an outage is told once, a short one never"
+        "Pauses double from 0.1 to 5 s, by chance; an outage is told once, and a short one never"
     )
     func pauses() {
         var plan = FollowPlan()
-        let firsts = [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]
+        let firsts = [100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000]
         for (index, pause) in firsts.enumerated() {
             let step = plan.streamFailed(Self.refused, randomUnit: 1)
             #expect(step == retry(pause, isTold: index == 0))
         }
         for _ in 0..<100 { _ = plan.streamFailed(Self.refused, randomUnit: 1) }
-        #expect(plan.streamFailed(Self.refused, randomUnit: 0.5) == retry(15_000, isTold: false))
+        #expect(plan.streamFailed(Self.refused, randomUnit: 0.5) == retry(2_550, isTold: false))
         plan.streamSpoke()
-        #expect(plan.streamFailed(.cutOff, randomUnit: 0.5) == retry(250, isTold: false))
-        #expect(plan.streamFailed(Self.refused, randomUnit: 0.5) == retry(500, isTold: true))
-        #expect(plan.streamFailed(Self.refused, randomUnit: 0) == retry(0, isTold: false))
+        #expect(plan.streamFailed(.cutOff, randomUnit: 0.5) == retry(100, isTold: false))
+        #expect(plan.streamFailed(Self.refused, randomUnit: 0.5) == retry(150, isTold: true))
+        #expect(plan.streamFailed(Self.refused, randomUnit: 0) == retry(100, isTold: false))
     }
 
     @Test("An error that a second try cannot help ends the follower")
@@ -74,12 +74,12 @@ struct FollowPlanTests {
         }
         var plan = FollowPlan()
         #expect(
-            plan.streamFailed(.other(ErrorTests.news), randomUnit: 0) == retry(0, isTold: true)
+            plan.streamFailed(.other(ErrorTests.news), randomUnit: 0) == retry(100, isTold: true)
         )
         for kind in [ProblemKind.unreachable, .timeout, .overloaded, .shuttingDown, .storage] {
             var plan = FollowPlan()
             let step = plan.streamFailed(.problem(Problem(kind, "x")), randomUnit: 0)
-            #expect(step == retry(0, isTold: true), "\(kind)")
+            #expect(step == retry(100, isTold: true), "\(kind)")
         }
     }
 }

@@ -97,7 +97,7 @@ struct FollowedUpdatesTests {
             #expect(
                 told == ["cache 7", "network 8", "unchanged", "origin example offline", "cache 9"]
             )
-            #expect(pauses.all == [.milliseconds(250), .milliseconds(250)])
+            #expect(pauses.all == [.milliseconds(100), .milliseconds(100)])
             let command = try await daemon.requests.element(0).bodyText
             #expect(command.contains(#""follow":true"#))
         }
@@ -118,7 +118,7 @@ struct FollowedUpdatesTests {
             gate.open()
             let second = try await iterator.next()
             #expect(describe(second) == "network 8")
-            #expect(pauses.all == [.milliseconds(250)])
+            #expect(pauses.all == [.milliseconds(100)])
         }
     }
 
@@ -133,7 +133,7 @@ struct FollowedUpdatesTests {
             )
             let told = try await collect(client.follow(Frames.url), 3)
             #expect(told == ["network 7", "failed urn:larder:shutting-down", "network 8"])
-            #expect(pauses.all == [.milliseconds(250), .milliseconds(500)])
+            #expect(pauses.all == [.milliseconds(100), .milliseconds(150)])
         }
     }
 
@@ -147,7 +147,7 @@ struct FollowedUpdatesTests {
                 return
             }
             await #expect(throws: LarderError.cancelled) { try await iterator.next() }
-            let expected = [250, 500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000, 15_000, 15_000]
+            let expected = [100, 150, 250, 450, 850, 1_650, 2_550, 2_550, 2_550, 2_550]
             #expect(pauses.all == expected.map { .milliseconds($0) })
             let after = try await iterator.next()
             #expect(after == nil)
@@ -205,7 +205,7 @@ struct FollowedUpdatesTests {
                 if case .value(let value) = update { values.append(value.value) }
             }
             #expect(values == [[1]])
-            #expect(pauses.all == [.milliseconds(250), .milliseconds(500)])
+            #expect(pauses.all == [.milliseconds(100), .milliseconds(150)])
         }
     }
 

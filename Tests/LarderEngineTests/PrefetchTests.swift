@@ -55,6 +55,18 @@ struct PrefetchTests {
         #expect(first == ["prefetch:other", "prefetch:set"])
     }
 
+    @Test("A URL that is given several times is stored once in the list of its set")
+    func doubles() async throws {
+        serve()
+        _ = try await fixture.prefetch("/a", "/b", "/a", "/a")
+        let sets = try await fixture.engine.store.prefetches.sets(.one(fixture.scope))
+        let set = try #require(sets.first)
+        let list = try await fixture.engine.store.prefetches.definition(of: set)
+        let command = try fixture.command(["/a", "/b"])
+        let stored = try APIDecoder(.lenient).decode(PrefetchCommand.self, from: list ?? [])
+        #expect(stored.items == command.items)
+    }
+
     @Test("A set that is too large is refused before a body is fetched (S42)")
     func tooLarge() async throws {
         try await EngineFixture.run(

@@ -83,6 +83,35 @@ struct MaintenanceTriggerTests {
         }
     }
 
+    @Test("A round looks after the cache while state.db fails, and tells the failure")
+    func failingState() async throws {
+        let plan = FailingState()
+        let temporary = try TemporaryStore(configure: { $0.faults = plan })
+        let ahead = Timestamp.epoch.advanced(by: .seconds(86_400))
+        let ttl = ahead.advanced(by: .seconds(2))
+        var new = NewEntry.blob(temporary.scope, named("a"), [1], ttl: ttl)
+        new.entry.storedAt = ahead
+        _ = try await temporary.store.put(new, now: ahead)
+        try await temporary.store.settle()
+        plan.set(true)
+        await #expect(throws: StoreError.self) { try await temporary.store.maintain() }
+        plan.set(false)
+        let file = try SQLiteConnection(path: temporary.cachePath, mode: .readOnly)
+        #expect(try file.integer("SELECT stored_at FROM entry") == Timestamp.epoch.milliseconds)
+    }
+
+    /// Fails every operation on `state.db` while it is set.
+    private final class FailingState: FaultPlan {
+        private let isFailing = Mutex(false)
+
+        func set(_ isFailing: Bool) { self.isFailing.withLock { $0 = isFailing } }
+
+        func failure(before step: String, of path: String) -> Int32? {
+            guard path.hasSuffix("/state.db"), isFailing.withLock({ $0 }) else { return nil }
+            return FaultInjection.Code.inputOutput.rawValue
+        }
+    }
+
     private final class Counter: Sendable {
         private let count = Mutex(0)
         var value: Int { count.withLock { $0 } }

@@ -12,11 +12,12 @@ struct PrefetchTests {
     private func put(
         _ name: String,
         _ ids: [EntryID],
+        definition: [UInt8] = [],
         refresh: Duration? = nil
     ) async throws {
         let new = NewPrefetchSet(
             try PrefetchName(name),
-            definition: [],
+            definition: definition,
             expiresAt: Timestamp(milliseconds: 100_000),
             refresh: refresh,
             estimatedBytes: 0,
@@ -129,6 +130,17 @@ struct PrefetchTests {
         try await put("1", [named("a")])
         #expect(try await sets.count == Limits.prefetchSetsPerUserMax)
         #expect(temporary.store.pins.totals.sets == Int64(Limits.prefetchSetsPerUserMax))
+    }
+
+    @Test("The JSON of a user's sets has a bounded size, and a new list replaces the old one's")
+    func listBytes() async throws {
+        let list = [UInt8](repeating: 0x20, count: Limits.prefetchCommandBytesMax)
+        for number in 0..<4 { try await put("\(number)", [], definition: list) }
+        await #expect(throws: StoreError.tooManySets) { try await put("4", [], definition: [1]) }
+        try await put("3", [], definition: Array(list.dropFirst()))
+        try await put("4", [], definition: [1])
+        await #expect(throws: StoreError.tooManySets) { try await put("3", [], definition: list) }
+        #expect(try await sets.count == 5)
     }
 
     @Test("A set's time goes on with a clock that was set")

@@ -210,6 +210,13 @@ for name in 1 2; do run unpin "line/$name"; done
 run evict --yes - < <(printf 'line/1\nline/2\n')
 expect_equal "evict takes ids from stdin" "0|line/1 line/2" "$code|$(xargs <"$work/out")"
 
+run evict --yes - < <(printf 'line/1\nline/\377\n')
+expect_equal "a line of stdin that is not UTF-8 is refused" \
+    "64||cachectl: line 2 of stdin is not UTF-8" "$(said)"
+run put $'line/\377' "$www/fresh.txt"
+expect_equal "an argument that is not UTF-8 is refused" "64||cachectl: argument 4 is not UTF-8" \
+    "$(said)"
+
 # Writes that wait for a person
 
 # write ID MEMBERS: a write to the server that refuses it, with more members.
@@ -252,6 +259,27 @@ run queue drop --state failed --yes
 expect_equal "those of a state are dropped, and counted" \
     "0|refused-1 refused-2 refused-3|cachectl: 3 writes dropped" \
     "$code|$(sort "$work/out" | xargs)|$(<"$work/err")"
+if command -v script >/dev/null; then
+    for name in 1 2; do write "seen-$name" ''; done
+    mkfifo "$work/typed"
+    script --quiet --return --flush --log-out /dev/null --command \
+        "$(printf '%q ' "$bin/cachectl" --socket "$socket" queue drop --state failed)" \
+        >"$work/asked" <"$work/typed" &
+    asking=$!
+    exec 7>"$work/typed"
+    await 20 grep --quiet --fixed-strings 'Drop 2 writes?' "$work/asked" ||
+        give_up "queue drop asks" "Drop 2 writes?" "$(<"$work/asked")"
+    write unseen ''
+    printf 'y\n' >&7
+    wait "$asking"
+    exec 7>&-
+    run queue list --state failed --json
+    expect_equal "a write that fails while the question is open is not dropped with the others" \
+        unseen "$(jq --raw-output .id "$work/out" | xargs)"
+    run queue drop unseen
+else
+    skip "a write that fails while a question is open" "script(1) is not installed"
+fi
 run status
 expect_equal "then all is well" 0 "$code"
 run queue list --settled --lane cart --json

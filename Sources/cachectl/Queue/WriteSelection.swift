@@ -49,6 +49,9 @@ extension WriteSelection {
     /// Acts on all that are in the state, after a person has said yes; those that it cannot be done
     /// to stay, and are counted.
     ///
+    /// The daemon gets the ids that were listed. So a write that comes into the state while the
+    /// question is open stays as it is.
+    ///
     /// `verb` is `Drop` or `Retry`, `outcome` `dropped` or `queued`.
     func act(
         _ action: ModifierAction,
@@ -65,43 +68,30 @@ extension WriteSelection {
             let place = origin.map { " for '\($0)'" } ?? ""
             return console.note("no write\(place) is in the state '\(state.rawValue)'")
         }
-        let count = (isMore ? "at least " : "") + Self.writes(reports.count)
-        if !yes {
-            guard console.canAsk else {
-                throw CommandFailure.noTerminal(
-                    "\(count) would be \(outcome). Give --yes to do it; see them: cachectl queue "
-                        + "list --state \(state.rawValue)"
-                )
-            }
-            for report in reports.prefix(Self.shownMax) {
-                let words = ModifierFormatter(report: report, now: WallClock.now())
-                console.note(line: "  \(words.request)    \(report.id)")
-            }
-            guard console.confirms("\(verb) \(count)?") else {
-                throw CommandFailure(.failed, "nothing was \(outcome)")
-            }
-        }
+        if !yes { try confirm(reports, isMore, in: state, verb, outcome, console) }
         var (done, gone, failures) = (0, 0, [CommandFailure]())
-        let results = client.act(action, onModifiersIn: state, of: origin, scope: scope)
-        for try await result in results {
-            if let problem = result.problem {
-                // The modifier may have left with one that it depended on, or by itself.
-                if problem.kind == .noSuchModifier {
-                    gone += 1
-                } else {
-                    failures.append(CommandFailure(.problem(problem)))
+        for (owner, ids) in batches(of: reports) {
+            let command = ModifierActionCommand(action, ids: ids)
+            for result in try await client.act(command, owner).items {
+                if let problem = result.problem {
+                    if hasLeft(state, problem) {
+                        gone += 1
+                    } else {
+                        failures.append(CommandFailure(.problem(problem)))
+                    }
+                    continue
                 }
-                continue
-            }
-            done += 1
-            if options.json {
-                try options.report(outcome, result.id)
-            } else if !console.isTerminalOut {
-                try console.line(TerminalText(result.id))
+                done += 1
+                if options.json {
+                    try options.report(outcome, result.id)
+                } else if !console.isTerminalOut {
+                    try console.line(TerminalText(result.id))
+                }
             }
         }
         let left = gone > 0 ? ", \(gone) had left already" : ""
         console.note("\(Self.writes(done)) \(outcome)\(left)")
+        if isMore { console.note("more are in the state '\(state.rawValue)', run it again") }
         if let first = failures.first {
             throw CommandFailure(
                 first.code,
@@ -109,6 +99,50 @@ extension WriteSelection {
                 hint: first.hint
             )
         }
+    }
+
+    /// Asks a person, who sees the first of the writes.
+    private func confirm(
+        _ reports: [ModifierReport],
+        _ isMore: Bool,
+        in state: LarderAPI.ModifierState,
+        _ verb: String,
+        _ outcome: String,
+        _ console: Console
+    ) throws(CommandFailure) {
+        let count = (isMore ? "the first " : "") + Self.writes(reports.count)
+        guard console.canAsk else {
+            throw CommandFailure.noTerminal(
+                "\(count) would be \(outcome). Give --yes to do it; see them: cachectl queue "
+                    + "list --state \(state.rawValue)"
+            )
+        }
+        for report in reports.prefix(Self.shownMax) {
+            let words = ModifierFormatter(report: report, now: WallClock.now())
+            console.note(line: "  \(words.request)    \(report.id)")
+        }
+        guard console.confirms("\(verb) \(count)?") else {
+            throw CommandFailure(.failed, "nothing was \(outcome)")
+        }
+    }
+
+    /// The ids in commands, each with the account whose writes they are.
+    private func batches(of reports: [ModifierReport]) -> [(owner: EntryScope, ids: [String])] {
+        var batches: [(owner: EntryScope, ids: [String])] = []
+        let accounts = Dictionary(grouping: reports, by: \.account)
+        for (account, reports) in accounts.sorted(by: { $0.key < $1.key }) {
+            let owner = uid.map { EntryScope.user($0, account: account) } ?? .own
+            for ids in reports.map(\.id).chunks(of: Limits.pageRowsMax) {
+                batches.append((owner, ids))
+            }
+        }
+        return batches
+    }
+
+    /// Whether a write has left since it was listed: by itself, or with one that it depended on.
+    private func hasLeft(_ listed: LarderAPI.ModifierState, _ problem: Problem) -> Bool {
+        if problem.kind == .noSuchModifier { return true }
+        return problem.kind == .alreadySettled && (listed == .failed || !listed.isSettled)
     }
 
     /// As many as leave the question on the screen.
