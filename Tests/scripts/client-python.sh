@@ -17,7 +17,7 @@ tests() {
     "$1" -W error::ResourceWarning clients/python/tests/run.py "${@:2}" || failures=$((failures + 1))
 }
 
-tests python3 "" test_vectors test_package test_daemon test_writes test_renewals test_examples test_docs
+tests python3 "" test_vectors test_client test_package test_daemon test_writes test_renewals test_examples test_docs
 
 # -- the adapters, with what Debian 12 has and with the newest
 

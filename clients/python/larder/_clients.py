@@ -34,9 +34,10 @@ if TYPE_CHECKING:
 __all__ = [
     "AsyncClient", "AsyncItem", "AsyncStream", "AsyncWrite", "Client", "Item", "Stream", "Write",
 ]  # fmt: skip
-Content = Union[bytes, str, IO[bytes], Iterable[bytes]]
+Content = Union[bytes, bytearray, memoryview, str, IO[bytes], Iterable[bytes]]
 Path = Union[str, "os.PathLike[str]"]
 BLOCK = 1 << 18
+LOG = logging.getLogger("larder")
 # Tries of `save` in a row that get no further: about 15 s with the pauses.
 SAVE_TRIES_MAX = 10
 SETTLED = ("confirmed", "failed", "cancelled", "dropped")
@@ -241,25 +242,30 @@ class Operations(Core, Generic[W, I]):
         With `method="POST"` the read has the body `json`, also called `body`. The path must be one
         of the origin's `post_reads`.
 
-        Without an entry to return, raises the problem. The default policy is `network-first`.
+        Without an entry to return, raises the problem. The default policy is `network-first`: the
+        cached entry is the answer if the network fails, or is slower than `network_wait`. With
+        `cache-then-network` the cached entry is the answer only if the network fails.
         """
         if not _is_url(url):
             answer = await self.request("GET", path_of("entries", url), {})
             return entry_of_headers(url, answer.headers, await answer.body())
         options["policy"] = policy = options.get("policy") or "network-first"
-        takes_first = policy != "cache-then-network" and options.get("network_wait")
+        # Here the stream ends with the answer: the network's, or the cached one.
+        takes_last = policy in ("cache-then-network", "cache-only")
         entry: Entry | None = None
         problem = fault("bad-answer", "A fetch has no snapshot.")
         with closing(FetchStream(self, {"url": url, **options})) as stream:
             async for view in stream:
                 if isinstance(view, Entry):
                     entry = view
-                    if takes_first and view.source == "cache":
-                        break
-                elif isinstance(view, Failure):
-                    problem = view.problem
                 elif isinstance(view, Deleted):
                     entry, problem = None, fault("deleted", f"{url} is gone.", **view.frame)
+                elif isinstance(view, Failure):
+                    problem = view.problem
+                # The network's answer may still follow, up to `timeout` later.
+                is_answer = isinstance(view, (Entry, Deleted)) and view.source != "network"
+                if is_answer and not takes_last:
+                    break
         if entry is None:
             raise problem
         return entry
@@ -333,8 +339,12 @@ class Operations(Core, Generic[W, I]):
         only_new: bool = False,
     ) -> Receipt:  # fmt: skip
         """Stores bytes, a file or chunks under an id; they are on disk when it returns."""
+        if content is None:
+            raise TypeError("the content is None: give bytes, a text, a file or chunks")
         if isinstance(content, str):
             content = content.encode()
+        elif isinstance(content, (bytearray, memoryview)):
+            content = bytes(content)
         elif hasattr(content, "read"):
             content = iter(partial(content.read, BLOCK), b"")
         new = "*" if only_new else None
@@ -519,13 +529,16 @@ class Operations(Core, Generic[W, I]):
     async def _renew(self, origin: str, renew: Callable[[str], Any]) -> None:
         """Renews the credential each time that the daemon asks, until the client is closed."""
         resumption = Resumption(self, was_connected=True)
-        while not self.is_closed:
-            try:
-                await self._renew_once(origin, renew)
-                resumption.spoke()
-            except Problem as error:
-                if not self.is_closed:
-                    await resumption.after(error)
+        try:
+            while not self.is_closed:
+                try:
+                    await self._renew_once(origin, renew)
+                    resumption.spoke()
+                except Problem as error:
+                    if not self.is_closed:
+                        await resumption.after(error)
+        except Problem as refusal:
+            LOG.error("no credential of %s is renewed: %s", origin, refusal)
 
     async def _renew_once(self, origin: str, renew: Callable[[str], Any]) -> None:
         path = f"{_credential_path(origin)}/renewal"
@@ -533,13 +546,17 @@ class Operations(Core, Generic[W, I]):
             order, _ = await answer.frame()
             try:
                 credential = await self._io.call(renew, order["reason"])
+                if not isinstance(credential, Credential):
+                    kind = type(credential).__name__
+                    raise TypeError(f"the callback returned {kind}, not larder.Credential")
+                # TooLate: another program was asked meanwhile, or the user has logged in.
+                with suppress(TooLate):
+                    await self._set_credential(origin, credential, lease=order["lease"])
             except Exception as error:
                 # The connection closes, and the daemon asks the next program.
-                logging.getLogger("larder").exception("renewal of a credential failed")
+                if not self.is_closed:
+                    LOG.exception("renewal of a credential failed")
                 raise fault("not-renewed", repr(error), retryable=True) from error
-            # TooLate: another program was asked meanwhile, or the user has logged in.
-            with suppress(TooLate):
-                await self._set_credential(origin, credential, lease=order["lease"])
             with suppress(Problem):
                 await answer.body()
 
@@ -566,7 +583,8 @@ class AsyncClient(Awaiting, Operations[AsyncWrite, AsyncItem]):
         It may be a coroutine function, and has 30 s. A task calls it, until the returned client
         or this one is closed. The daemon asks one program at a time.
         """
-        client = AsyncClient(self._paths[0], self.account)
+        client = AsyncClient(account=self.account)
+        client._paths = self._paths
         task = asyncio.ensure_future(client._renew(origin, renew))
         client._at_close.append(task.cancel)
         self._at_close.append(client._close)
@@ -590,7 +608,8 @@ class Client(Blocking, Operations[Write, Item]):
         It has 30 s. A thread calls it, until the returned client or this one is closed. The
         daemon asks one program at a time.
         """
-        client = Client(self._paths[0], self.account)
+        client = Client(account=self.account)
+        client._paths = self._paths
         work = client._renew(origin, renew)
         threading.Thread(target=run, args=(work,), name="larder-credential", daemon=True).start()
         self._at_close.append(client._close)

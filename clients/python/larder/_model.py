@@ -97,6 +97,20 @@ def entry_of_frame(frame: Mapping[str, Any], line: bytes, body: bytes | None) ->
     return Entry(**members, age=frame["age_ms"] / 1000, content=body, marks=marks)
 
 
+def frame_of_body(frame: dict[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
+    """The frame of a snapshot, with the revision of its body, which was read after the frame.
+
+    JSON pointers of the frame do not fit another body. The frame of that body has its own.
+    """
+    rev, etag = int(headers.get("larder-rev") or frame["rev"]), headers.get("etag")
+    # With the same strong tag, only marks may have changed: the body is that of the frame.
+    is_same = etag == frame["entry"].get("etag") and (etag or "").startswith('"')
+    if rev == frame["rev"] or is_same:
+        return frame
+    entry = {**frame["entry"], "etag": etag}
+    return {**frame, "rev": rev, "entry": entry, "rows": [], "missing": []}
+
+
 def entry_of_headers(id: str, headers: Mapping[str, str], body: bytes) -> Entry:
     """An entry that was read by its id."""
     told = CacheAnswer(headers, is_own=True)

@@ -6,11 +6,11 @@ import functools
 import inspect
 import random
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Callable, Coroutine, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Callable, Coroutine, Generic, Mapping, TypeVar, overload
 
 from ._connections import run
 from ._core import Answer, Core, Members, given, seconds
-from ._model import Event, Failure, Other, Reset, View, entry_of_frame
+from ._model import Event, Failure, Other, Reset, View, entry_of_frame, frame_of_body
 from ._problem import Problem, cut_off, fault
 from ._wire import EVENTS, Deleted, Gone, Miss, NoDaemon, Unchanged
 
@@ -154,8 +154,10 @@ class FetchStream(AsyncStream[View]):
     async def take(self, frame: dict[str, Any], line: bytes) -> None:
         kind = frame.get("type")
         if kind == "snapshot":
-            path = frame["entry"].get("body_href")
-            body = await self.body(path) if path else None
+            path, body = frame["entry"].get("body_href"), None
+            if path:
+                headers, body = await self.body(path)
+                frame = frame_of_body(frame, headers)
             self.items.append(entry_of_frame(frame, line, body))
         elif kind in ("unchanged", "deleted"):
             self.items.append(Deleted(frame) if kind == "deleted" else Unchanged(frame))
@@ -164,11 +166,11 @@ class FetchStream(AsyncStream[View]):
         elif kind == "end":
             await self.ended(frame)
 
-    async def body(self, path: str) -> bytes:
-        """The body of a snapshot that did not fit into its frame."""
+    async def body(self, path: str) -> tuple[Mapping[str, str], bytes]:
+        """The body of a snapshot that did not fit into its frame, and its header fields."""
         try:
             answer = await self.core.request("GET", path, None if "?" in path else {})
-            return await answer.body()
+            return answer.headers, await answer.body()
         except (Gone, Miss) as error:
             raise cut_off("The body of a snapshot was removed before it was read.") from error
 
@@ -199,7 +201,8 @@ class FollowStream(FetchStream):
         elif kind == "deleted" and self.is_deleted:
             return
         await super().take(frame, line)
-        # Reading the body may have failed: then the program has not seen the revision.
+        # Reading the body may have failed: then the program has not seen the revision. A body of a
+        # later revision came without its marks, which the next frame has.
         if kind == "snapshot":
             self.shown, self.is_deleted = revision, False
         elif kind == "deleted":

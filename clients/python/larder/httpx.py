@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,15 @@ class _Common:
         self._route = Route(**options)
         self._fallback = self._kind() if fallback == "direct" else fallback
         self._inner: Any = None
+        self._process = os.getpid()
+
+    @property
+    def _own(self) -> Any:
+        """The transport to the daemon; None: this process has not made it yet."""
+        if self._process != os.getpid():
+            # The connections belong to the parent of a fork, so they are not closed here.
+            self._inner, self._process = None, os.getpid()
+        return self._inner
 
     async def _send(self, transport: Any, request: Any) -> httpx.Response:
         response: httpx.Response = await _settled(getattr(transport, self._handle)(request))
@@ -42,11 +52,12 @@ class _Common:
     async def _answer(self, request: httpx.Request) -> httpx.Response:
         sent = self._sent(request)
         try:
-            if self._inner is None:
+            inner = self._own
+            if inner is None:
                 # An event loop does not wait for a busy daemon.
                 self._route.connect(patience=0.02).close()
-                self._inner = self._kind(uds=self._route.path)
-            response = await self._send(self._inner, sent)
+                inner = self._inner = self._kind(uds=self._route.path)
+            response = await self._send(inner, sent)
         except (Problem, httpx.ConnectError) as error:
             problem = error if isinstance(error, Problem) else no_daemon(self._route.path)
             if self._fallback is None or self._route.waits(request.method):
@@ -83,7 +94,7 @@ class Transport(_Common, httpx.BaseTransport):
         return run(self._answer(request))
 
     def close(self) -> None:
-        for transport in filter(None, (self._inner, self._fallback)):
+        for transport in filter(None, (self._own, self._fallback)):
             transport.close()
 
 
@@ -95,5 +106,5 @@ class AsyncTransport(_Common, httpx.AsyncBaseTransport):
         return await self._answer(request)
 
     async def aclose(self) -> None:
-        for transport in filter(None, (self._inner, self._fallback)):
+        for transport in filter(None, (self._own, self._fallback)):
             await transport.aclose()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -59,9 +60,17 @@ class Adapter(HTTPAdapter):
     ) -> None:
         super().__init__()
         self._route, self._fallback = Route(**options), fallback
-        self._pool = _Pool("larder", maxsize=16, route=self._route)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begins with an empty pool."""
+        pool = _Pool("larder", maxsize=16, route=self._route)
+        # In this order: a thread that finds its process here takes the pool without a lock.
+        self._pool, self._process = pool, os.getpid()
 
     def get_connection(self, *_: Any, **__: Any) -> Any:
+        if self._process != os.getpid():
+            self._begin()  # The connections belong to the parent of a fork.
         return self._pool
 
     get_connection_with_tls_context = get_connection
@@ -109,7 +118,10 @@ class Adapter(HTTPAdapter):
 
     def close(self) -> None:
         super().close()
-        self._pool.close()
+        pool = self._pool
+        # A session may be used after its `close`.
+        self._begin()
+        pool.close()
         if self._fallback:
             self._fallback.close()
 

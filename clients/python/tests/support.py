@@ -23,11 +23,14 @@ import larder  # noqa: E402
 
 
 class ScriptedServer:
-    """The server of one vector, at `socket`."""
+    """The server of one vector, a file or its value, at `socket`."""
 
     def __init__(self, vector):
         self.folder = tempfile.TemporaryDirectory()
         self.socket = os.path.join(self.folder.name, "s")
+        if isinstance(vector, dict):
+            value, vector = vector, Path(self.folder.name) / "vector.json"
+            vector.write_text(json.dumps(value))
         self.process = subprocess.Popen(
             [sys.executable, str(VECTORS / "server.py"), "--socket", self.socket, str(vector)],
             stdin=subprocess.PIPE,
@@ -41,6 +44,13 @@ class ScriptedServer:
         out, _ = self.process.communicate(timeout=20)
         self.folder.cleanup()
         return json.loads(out.splitlines()[-1])
+
+    def stop(self):
+        """Ends the scripted server of a test that has failed before its report."""
+        if self.process.returncode is None:
+            self.process.kill()
+            self.process.communicate()
+            self.folder.cleanup()
 
 
 def await_condition(condition, seconds=30.0, what="the condition"):

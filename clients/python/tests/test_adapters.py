@@ -3,10 +3,12 @@
 import asyncio
 import itertools
 import json
+import os
 import re
 import socketserver
 import tempfile
 import threading
+import traceback
 import unittest
 import warnings
 
@@ -59,6 +61,105 @@ class Recorder:
         """The name of the client in each request."""
         found = [re.search(r"^larder-client: (.+)\r$", head, re.I | re.M) for head in self.heads]
         return [one and one[1] for one in found]
+
+
+class Numbering:
+    """A socket that keeps its connections, and answers with the number of the connection."""
+
+    def __enter__(self):
+        self.folder, numbers = tempfile.TemporaryDirectory(), itertools.count()
+        self.socket = self.folder.name + "/s"
+
+        class Handler(socketserver.StreamRequestHandler):
+            def handle(self):
+                number = b"%d" % next(numbers)
+                # Each request has an empty line at its end, and no body.
+                while any(line == b"\r\n" for line in self.rfile):
+                    self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(number) + number)
+
+        class Server(socketserver.ThreadingUnixStreamServer):
+            daemon_threads = True
+
+        self.server = Server(self.socket, Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+        self.folder.cleanup()
+
+
+class ConnectionTests(unittest.TestCase):
+    """The connections of the adapters, without a daemon."""
+
+    url = "http://api.example.com/a"
+
+    def in_a_child(self, read):
+        """What `read` returns in a child of a fork."""
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                warnings.simplefilter("ignore")
+                os.write(writer, read().encode())
+            except BaseException:
+                os.write(writer, traceback.format_exc().encode())
+            finally:
+                os._exit(0)
+        os.close(writer)
+        with open(reader) as file:
+            text = file.read()
+        os.waitpid(child, 0)
+        return text
+
+    def check(self, read):
+        """The child of a fork has its own connection, and the parent keeps its one."""
+        first = read()
+        self.assertEqual(read(), first)
+        child = self.in_a_child(read)
+        self.assertTrue(child.isdigit(), child)
+        self.assertNotEqual(child, first)
+        self.assertEqual(read(), first)
+
+    @unittest.skipIf(requests is None, "requests is not installed")
+    def test_a_child_of_a_fork_has_its_own_connections_with_requests(self):
+        with Numbering() as daemon, requests.Session() as session:
+            session.mount("http://", larder.requests.Adapter(socket=daemon.socket))
+            self.check(lambda: session.get(self.url, timeout=20).text)
+
+    @unittest.skipIf(requests is None, "requests is not installed")
+    def test_a_session_is_used_after_its_close_with_requests(self):
+        with Numbering() as daemon, requests.Session() as session:
+            session.mount("http://", larder.requests.Adapter(socket=daemon.socket))
+            first = session.get(self.url, timeout=20).text
+            session.close()
+            second = session.get(self.url, timeout=20).text
+            self.assertNotEqual(second, first)
+
+    @unittest.skipIf(httpx is None, "httpx is not installed")
+    def test_a_child_of_a_fork_has_its_own_connections_with_httpx(self):
+        with Numbering() as daemon:
+            transport = larder.httpx.Transport(socket=daemon.socket)
+            with httpx.Client(transport=transport, timeout=20) as client:
+                self.check(lambda: client.get(self.url).text)
+
+    @unittest.skipIf(httpx is None, "httpx is not installed")
+    def test_a_child_of_a_fork_has_its_own_connections_with_the_asyncio_transport(self):
+        parent, loop = os.getpid(), asyncio.new_event_loop()
+        with Numbering() as daemon:
+            transport = larder.httpx.AsyncTransport(socket=daemon.socket)
+            client = httpx.AsyncClient(transport=transport, timeout=5)
+
+            def read():
+                own = loop if os.getpid() == parent else asyncio.new_event_loop()
+                return own.run_until_complete(client.get(self.url)).text
+
+            try:
+                self.check(read)
+            finally:
+                loop.run_until_complete(client.aclose())
+                loop.close()
 
 
 class Common(DaemonTest):

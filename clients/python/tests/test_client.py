@@ -1,0 +1,190 @@
+"""Both clients against scripted answers that only Python's tests have."""
+
+import asyncio
+import threading
+import unittest
+
+from support import ScriptedServer
+
+import larder
+
+URL = "https://api.example.com/a"
+HREF = "/v1/entries/https%3A%2F%2Fapi.example.com%2Fa"
+RENEWAL = "/v1/origins/example/credential/renewal"
+ROWS = [{"pointer": "/0", "id": "entity:api/T:7", "pending": ["m1"], "failed": []}]
+PARK = {"request": {"path": RENEWAL}, "answer": [{"silence": True}]}
+
+
+def snapshot(rev, **entry):
+    """A frame of a list whose first row has a mark."""
+    frame = {"type": "snapshot", "source": "network", "rev": rev, "stale": False, "age_ms": 0}
+    marks = {"pending": 1, "pending_ids": ["m1"], "failed": 0, "complete": True, "rows": ROWS}
+    told = {"id": URL, "status": 200, "media_type": "application/json", "etag": f'"v{rev}"'}
+    return {"frame": {**frame, **marks, "entry": {**told, **entry}}}
+
+
+def refusal(type, status):
+    members = {"type": f"urn:larder:{type}", "status": status, "detail": f"the detail of {type}"}
+    return {"status": status, "headers": {"Content-Type": "application/problem+json"}, "json": members}
+
+
+def order(lease):
+    answer = [{"frame": {"reason": "expiring", "lease": lease}}, {"finish": True}]
+    return {"request": {"method": "POST", "path": RENEWAL}, "answer": answer}
+
+
+def setting(lease, answer):
+    path = RENEWAL.rpartition("/")[0]
+    return {"request": {"method": "PUT", "path": path, "parameters": {"lease": lease}}, "answer": [answer]}
+
+
+class ScriptedTest(unittest.TestCase):
+    """A test with a scripted server."""
+
+    def serve(self, *exchanges):
+        self.count, self.server = len(exchanges), ScriptedServer({"exchanges": exchanges})
+        # Without its requests, a server does not keep the test waiting.
+        timer = threading.Timer(30, self.server.process.kill)
+        timer.start()
+        for clean_up in (self.server.stop, timer.cancel):
+            self.addCleanup(clean_up)
+        return self.server.socket
+
+    def served(self):
+        """Waits until the server has received the request of each exchange."""
+        for _ in range(self.count):
+            self.assertTrue(self.server.process.stdout.readline().startswith("served"))
+
+    def finish(self):
+        self.assertEqual(self.server.report()["mismatches"], [])
+
+
+class BodyTests(ScriptedTest):
+    def read(self, *headers):
+        """The entry of a fetch whose body is read with these header fields."""
+        fields = {"Content-Type": "application/json", **dict(headers)}
+        end = {"type": "end", "outcome": "network", "rev": 5, "timing": {}}
+        fetch = [snapshot(5, body_href=HREF), {"frame": end}, {"finish": True}]
+        body = [{"head": {"headers": fields}}, {"text": "[1, 2]"}, {"finish": True}]
+        with larder.Client(self.serve({"answer": fetch}, {"answer": body})) as client:
+            entry = client.get(URL)
+        self.finish()
+        self.assertEqual(entry.json(), [1, 2])
+        return entry
+
+    def test_a_body_of_the_revision_of_its_frame_has_the_marks_of_the_frame(self):
+        entry = self.read(("Larder-Rev", "5"), ("ETag", '"v5"'))
+        self.assertEqual((entry.rev, entry.etag, list(entry.marks)), (5, '"v5"', ["/0"]))
+
+    def test_a_body_of_another_revision_has_its_own_revision_and_tag_and_no_marks(self):
+        entry = self.read(("Larder-Rev", "6"), ("ETag", '"v6"'))
+        self.assertEqual((entry.rev, entry.etag, entry.marks), (6, '"v6"', {}))
+
+    def test_the_same_body_with_another_revision_has_the_marks_of_the_frame(self):
+        entry = self.read(("Larder-Rev", "6"), ("ETag", '"v5"'))
+        self.assertEqual((entry.rev, list(entry.marks)), (5, ["/0"]))
+
+    def test_a_follower_gets_the_marks_of_a_later_body_with_its_frame(self):
+        head = {"head": {"headers": {"Larder-Rev": "6", "ETag": '"v6"'}}}
+        follow = [snapshot(5, body_href=HREF), snapshot(6, body=[1, 2]), {"silence": True}]
+        path = self.serve({"answer": follow}, {"answer": [head, {"text": "[1, 2]"}, {"finish": True}]})
+
+        async def views():
+            async with larder.AsyncClient(path) as client:
+                stream = client.follow(URL)
+                return [await stream.__anext__() for _ in range(2)]
+
+        first, second = asyncio.run(views())
+        self.finish()
+        self.assertEqual((first.rev, first.etag, first.marks), (6, '"v6"', {}))
+        self.assertEqual((second.rev, list(second.marks)), (6, ["/0"]))
+
+
+class PutTests(ScriptedTest):
+    def test_nothing_is_not_the_content_of_an_entry(self):
+        path = self.serve()
+        with larder.Client(path) as client, self.assertRaises(TypeError) as caught:
+            client.put("notes/1", None)
+        self.assertIn("give bytes", str(caught.exception))
+        self.finish()
+
+    def test_bytearray_and_memoryview_are_bytes(self):
+        kinds = (bytes, bytearray, memoryview)
+        wanted = {"headers": {"Content-Length": "8"}, "parameters": {"n": 1}}
+        path = self.serve(*[{"request": wanted, "answer": [{"status": 201, "json": {}}]} for _ in kinds])
+        with larder.Client(path) as client:
+            for kind in kinds:
+                self.assertTrue(client.put("notes/1", kind(b'{"n": 1}')).is_new)
+        self.finish()
+
+
+class RenewalTests(ScriptedTest):
+    """`provide_credential` of both clients; `results` are what the callback returns, in turn."""
+
+    def blocking(self, path, *results):
+        answers = iter(results)
+        with larder.Client("/nonexistent/s") as client:
+            client._paths = ["/nonexistent/s", path]
+            before = set(threading.enumerate())
+            client.provide_credential("example", lambda reason: next(answers))
+            threads = set(threading.enumerate()) - before
+            self.served()
+            if not results:
+                [thread.join(20) for thread in threads]
+                self.assertFalse([thread for thread in threads if thread.is_alive()])
+        [thread.join(20) for thread in threads]
+        self.finish()
+
+    def awaited(self, path, *results):
+        answers = iter(results)
+
+        async def renew(reason):
+            return next(answers)
+
+        async def main():
+            async with larder.AsyncClient("/nonexistent/s") as client:
+                client._paths = ["/nonexistent/s", path]
+                before = asyncio.all_tasks()
+                await client.provide_credential("example", renew)
+                (task,) = asyncio.all_tasks() - before
+                await asyncio.get_running_loop().run_in_executor(None, self.served)
+                if not results:
+                    await asyncio.wait_for(task, 20)
+
+        asyncio.run(asyncio.wait_for(main(), 60))
+        self.finish()
+
+    def test_a_provider_looks_for_the_daemon_at_each_candidate(self):
+        for provide in (self.blocking, self.awaited):
+            provide(self.serve(PARK), larder.Credential("unused"))
+
+    def test_a_wrong_result_of_a_callback_is_logged_and_the_next_order_is_taken(self):
+        good = larder.Credential("Bearer new")
+        for provide in (self.blocking, self.awaited):
+            for wrong in (None, "Bearer text", larder.Credential(b"bytes")):
+                script = (order("L1"), order("L2"), setting("L2", {"json": {}}), PARK)
+                with self.assertLogs("larder") as logs:
+                    provide(self.serve(*script), wrong, good)
+                self.assertEqual(len(logs.output), 1)
+                self.assertNotIn("Bearer text", logs.output[0])
+
+    def test_a_credential_that_the_daemon_refuses_is_logged_and_the_next_order_is_taken(self):
+        wrong, good = larder.Credential("Bearer new", "soon"), larder.Credential("Bearer new")
+        for provide in (self.blocking, self.awaited):
+            refused, taken = setting("L1", refusal("bad-request", 400)), setting("L2", {"json": {}})
+            script = (order("L1"), refused, order("L2"), taken, PARK)
+            with self.assertLogs("larder") as logs:
+                provide(self.serve(*script), wrong, good)
+            self.assertIn("the detail of bad-request", logs.output[0])
+
+    def test_a_final_refusal_ends_the_renewal_and_is_logged(self):
+        for provide in (self.blocking, self.awaited):
+            asked = {"request": {"path": RENEWAL}, "answer": [refusal("no-such-origin", 404)]}
+            with self.assertLogs("larder", "ERROR") as logs:
+                provide(self.serve(asked))
+            self.assertIn("no credential of example is renewed", logs.output[0])
+            self.assertIn("the detail of no-such-origin", logs.output[0])
+
+
+if __name__ == "__main__":
+    unittest.main()
