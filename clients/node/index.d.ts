@@ -193,15 +193,16 @@ export class Snapshot {
   /** Whether nothing of it was evicted; `missing` has JSON pointers to what was. */
   readonly complete: boolean;
   readonly missing: string[];
-  /** Marks by JSON pointer. */
+  /** Marks by JSON pointer; none if a large body has changed after its snapshot was sent. */
   readonly marks: Map<string, Mark>;
   /** Rows that refused writes would have added, as they were written. */
   readonly failedRows: FailedRow[];
   readonly entry: Snapshot;
   /** The bytes. JSON of a view has spaces in place of line breaks; `save` has the exact bytes. */
   readonly content: Uint8Array;
+  /** The text in the charset of the media type; UTF-8 without one, or if it is unknown. */
   readonly text: string;
-  /** The value of a JSON body, the same object each time. */
+  /** The value of a JSON body, which is UTF-8; the same object each time. */
   json(): any;
   /** The rows of the list at a JSON pointer, each with its mark. */
   rows(pointer?: string): Array<[row: any, mark: Mark]>;
@@ -246,7 +247,11 @@ export class Write {
   readonly conflict: ModifierConflict[];
   /** Asks for the state; with `wait` after it is settled or the time is over. */
   refresh(options?: SignalOptions & { wait?: Duration }): Promise<this>;
-  /** Waits until it is settled, also over restarts of the daemon, or until the time is over. */
+  /**
+   * Waits until it is settled, also over restarts of the daemon, or until the time is over.
+   * Without a time, and with Infinity, there is no limit. Throws a TypeError if the time cannot be
+   * read.
+   */
   wait(time?: Duration, options?: SignalOptions): Promise<this>;
   /** Takes it back; throws TooLate if the origin may have applied it. */
   cancel(options?: SignalOptions): Promise<this>;
@@ -284,7 +289,10 @@ export class Larder {
   /** The changes of entries, entities, writes, origins and sets. It goes on over restarts. */
   watch(options?: WatchOptions): Stream<WatchEvent>;
 
-  /** Stores bytes, a text or a stream under an id; they are on disk when it returns. */
+  /**
+   * Stores bytes, a text or a stream under an id; they are on disk when it returns.
+   * Throws a TypeError if the content is undefined or null.
+   */
   put(id: string, content: Content, options?: PutOptions): Promise<PutReceipt>;
   /** Removes stored bytes, or forgets an origin's answer. */
   delete(id: string, options?: SignalOptions & { ifMatch?: string }): Promise<void>;

@@ -32,7 +32,7 @@ export class Larder {
     const command = isURL(url) ? commandOf({ url, policy, ...options }) : { ids: [url] };
     const path = isURL(url) ? "/v1/fetch" : "/v1/entries/batch";
     let entry;
-    for await (const view of fetched(this.#core, path, command, signal)) {
+    for await (const view of fetched(this.#core, path, command, signal, false)) {
       if (view.type === "miss") throw found("miss", `Nothing is cached under ${url}.`);
       if (view.type === "deleted") throw found("deleted", `${url} is gone.`, view);
       if (view.type === "failure" && !entry) throw view.problem;
@@ -71,6 +71,7 @@ export class Larder {
   }
 
   async put(id, content, options = {}) {
+    if (content == null) throw new TypeError(`The content of ${id} is missing.`);
     const { contentType = "application/octet-stream", ttl, pin, ifMatch, signal } = options;
     const onlyNew = options.onlyNew ? "*" : undefined;
     const headers = { "Content-Type": contentType, "If-Match": ifMatch, "If-None-Match": onlyNew };
@@ -140,8 +141,7 @@ export class Larder {
 
   writes({ state, lane, signal } = {}) {
     const list = async function* (core, stop) {
-      const reports = core.pages("/v1/modifiers", { state, lane }, stop);
-      for await (const report of reports) {
+      for await (const report of core.pages("/v1/modifiers", { state, lane }, stop)) {
         const write = new Write(core, report, report);
         // A list does not tell the values of a conflict.
         yield state === "conflict" ? await write.refresh({ signal: stop }) : write;

@@ -38,8 +38,9 @@ export function duration(value) {
 }
 
 export function milliseconds(value) {
-  const [, count, unit] = /^(\d+)(ms|s|m|h|d)$/.exec(duration(value) ?? "") ?? [];
-  return count === undefined ? undefined : Number(count) * UNITS[unit];
+  const [, count, unit] = /^(\d+)(ms|s|m|h|d)$/.exec(duration(value)) ?? [];
+  if (unit) return Number(count) * UNITS[unit];
+  throw new TypeError(`A duration is "10s", or a number of milliseconds, and not ${value}.`);
 }
 
 /** Options as members of a command: with the names of the wire, and durations as texts. */
@@ -58,9 +59,7 @@ export function given(members = {}) {
 
 export const isURL = (text) => /^https?:\/\//.test(text);
 
-export function pathOf(collection, id) {
-  return `/v1/${collection}/${encodeURIComponent(id)}`;
-}
+export const pathOf = (collection, id) => `/v1/${collection}/${encodeURIComponent(id)}`;
 
 export class Core {
   #paths;
@@ -94,9 +93,8 @@ export class Core {
   async request(method, path, { command, query = command ? null : {}, ...options } = {}) {
     const { account } = this;
     const parameters = query ? given({ account, ...query }) : {};
-    const target = Object.keys(parameters).length
-      ? `${path}?${new URLSearchParams(parameters).toString().replaceAll("+", "%20")}`
-      : path;
+    const text = new URLSearchParams(parameters).toString().replaceAll("+", "%20");
+    const target = text ? `${path}?${text}` : path;
     if (command) {
       options.body = JSON.stringify(query ? command : { ...command, account });
       options.headers = { "Content-Type": "application/json" };
@@ -135,8 +133,9 @@ export class Core {
       try {
         return await this.#attempt(method, target, options);
       } catch (error) {
-        if (!error.mayRepeat || isStream(options.body) || repeats >= REPEATS_MAX) throw error;
-        await sleep(10 * 2 ** repeats);
+        if (!error?.mayRepeat || isStream(options.body) || repeats >= REPEATS_MAX) throw error;
+        // The next attempt throws the reason of the signal.
+        await sleep(10 * 2 ** repeats, undefined, { signal: options.signal }).catch(() => {});
       }
     }
   }
@@ -152,20 +151,27 @@ export class Core {
         agent: fresh ? false : this.#agent,
         headers: { "Larder-Client": this.name, Accept: "application/jsonl", ...given(headers) },
       });
-      const abort = () => stop(request, signal.reason);
+      const settle = () => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", abort);
+        forget();
+      };
+      const end = (reason) => {
+        settle();
+        stop(request, reason);
+        // Node reports the end of a request that waits for a connection only when it has one.
+        reject(reason);
+      };
+      const abort = () => end(signal.reason);
       signal?.addEventListener("abort", abort, { once: true });
-      const forget = this.onClose(() => stop(request, clientClosed()));
-      const late = () => stop(request, cutOff(`larderd did not answer in ${limit / 1_000} s.`));
+      const forget = this.onClose(() => end(clientClosed()));
+      const late = () => end(cutOff(`larderd did not answer in ${limit / 1_000} s.`));
       const timer = limit ? setTimeout(late, limit) : undefined;
       if (isIdle) request.on("socket", (socket) => socket.unref());
       request.on("response", resolve).on("response", () => clearTimeout(timer));
       request.on("error", (error) => reject(problemWith(request, error, this.#paths[0])));
-      request.on("close", () => {
-        clearTimeout(timer);
-        signal?.removeEventListener("abort", abort);
-        forget();
-      });
-      if (isStream(body)) pump(body, request).catch((error) => stop(request, error));
+      request.on("close", settle);
+      if (isStream(body)) pump(body, request).catch(end);
       else request.end(body);
     });
   }
@@ -194,9 +200,7 @@ function stop(request, reason) {
   request.destroy();
 }
 
-function isStream(body) {
-  return body != null && typeof body !== "string" && !ArrayBuffer.isView(body);
-}
+const isStream = (body) => body != null && typeof body !== "string" && !ArrayBuffer.isView(body);
 
 async function pump(body, request) {
   for await (const piece of body) {

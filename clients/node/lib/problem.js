@@ -35,15 +35,12 @@ export function found(name, detail, members) {
   return Problem.of({ ...members, type: `urn:larder:${name}`, detail });
 }
 
-export function cutOff(detail) {
-  return found("cut-off", detail, { retryable: true, hint: "Try again." });
-}
-
 export function noDaemon(failures) {
   const tried = failures.map(({ path, reason }) => `${path} (${reason})`).join(", ");
   const retryable = !failures.some(({ isDenied }) => isDenied);
   return found("no-daemon", `No larderd answers at ${tried}.`, { retryable, hint: START });
 }
 
+export const cutOff = (detail) => found("cut-off", detail, { retryable: true, hint: "Try again." });
 export const badAnswer = (detail) => found("bad-answer", detail);
 export const clientClosed = () => found("client-closed", "The client is closed.");

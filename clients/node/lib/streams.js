@@ -8,15 +8,10 @@ import { Snapshot, View, failure, viewOfFrame } from "./views.js";
 const HEARTBEAT_MS = 15_000;
 
 /** Time without a frame after which the connection counts as lost: three heartbeats. */
-function silenceOf({ heartbeat }) {
-  return 3 * (milliseconds(heartbeat) ?? HEARTBEAT_MS);
-}
+const silenceOf = ({ heartbeat }) => 3 * milliseconds(heartbeat ?? HEARTBEAT_MS);
 
 /** Time limit of an answer's head and of each frame; 0: the daemon's own limit counts. */
-function limitOf({ timeout }) {
-  const limit = milliseconds(timeout);
-  return limit === undefined ? 0 : limit + 10_000;
-}
+const limitOf = ({ timeout }) => (timeout == null ? 0 : milliseconds(timeout) + 10_000);
 
 async function viewOf(core, { frame, line }, entry, signal) {
   if (frame.type !== "snapshot") return viewOfFrame(frame, entry);
@@ -24,8 +19,12 @@ async function viewOf(core, { frame, line }, entry, signal) {
   if (path === undefined) return new Snapshot(frame, line);
   try {
     const query = path.includes("?") ? null : {};
-    const answer = await core.request("GET", path, { query, signal });
-    return new Snapshot(frame, line, await wholeBody(answer));
+    const answer = await core.request("GET", path, { query, signal, fresh: true });
+    const { etag, "larder-rev": rev = frame.rev } = answer.headers;
+    // The body may be newer than its frame, whose marks are then those of other rows.
+    const newer = { ...frame, rev: Number(rev), rows: [], entry: { ...frame.entry, etag } };
+    const shown = newer.rev === frame.rev ? frame : newer;
+    return new Snapshot(shown, line, await wholeBody(answer));
   } catch (error) {
     if (!(error instanceof Gone) && !(error instanceof Miss)) throw error;
     throw cutOff(`The body of ${frame.entry.id} was removed before it was read.`);
@@ -33,9 +32,9 @@ async function viewOf(core, { frame, line }, entry, signal) {
 }
 
 /** The views of one fetch or batch. */
-export async function* fetched(core, path, command, signal) {
+export async function* fetched(core, path, command, signal, fresh = true) {
   const limit = limitOf(command);
-  const answer = await core.request("POST", path, { command, signal, limit });
+  const answer = await core.request("POST", path, { command, signal, limit, fresh });
   let entry = null;
   let outcome;
   for await (const line of frames(answer, limit)) {
@@ -64,17 +63,18 @@ export async function* followed(core, given, signal) {
     const isOld = rev === shown || (rev < shown && source !== "network");
     return type === "snapshot" ? isDeleted || !isOld : type !== "heartbeat";
   };
-  for (;;) {
+  for (const silence = silenceOf(command); ; ) {
     try {
       const answer = await core.request("POST", "/v1/fetch", options);
-      for await (const line of frames(answer, silenceOf(command))) {
+      for await (const line of frames(answer, silence)) {
         if (line.frame.type === "end") break;
         const view = isNew(line.frame) && (await viewOf(core, line, entry, signal));
         resumption.spoke();
         isTold = false;
         if (!view) continue;
         // Reading the body may have failed before: then the program has not seen the revision.
-        if (view.type === "snapshot") [shown, isDeleted] = [view.rev, false];
+        // After a body that is newer than its frame, the frame of that revision has the marks.
+        if (view.type === "snapshot") [shown, isDeleted] = [line.frame.rev, false];
         if (view.type === "deleted") isDeleted = true;
         ({ entry } = view);
         yield view;
@@ -101,10 +101,10 @@ export async function* followed(core, given, signal) {
 export async function* watched(core, given, signal) {
   const command = { ...given };
   const resumption = new Resumption();
-  for (;;) {
+  for (const silence = silenceOf(command); ; ) {
     try {
       const answer = await core.request("POST", "/v1/watch", { command, signal, fresh: true });
-      for await (const { frame } of frames(answer, silenceOf(command))) {
+      for await (const { frame } of frames(answer, silence)) {
         resumption.spoke();
         if (frame.initial_done) delete command.initial;
         const isLagged = frame.type === "lagged";

@@ -33,11 +33,16 @@ export class Snapshot {
 
   get text() {
     const charset = /charset="?([^";\s]+)/i.exec(this.mediaType ?? "")?.[1];
-    return new TextDecoder(charset).decode(this.content);
+    try {
+      return new TextDecoder(charset).decode(this.content);
+    } catch {
+      // Node does not know the charset.
+      return new TextDecoder().decode(this.content);
+    }
   }
 
   json() {
-    if (this.#value === undefined) this.#value = JSON.parse(this.text);
+    if (this.#value === undefined) this.#value = JSON.parse(new TextDecoder().decode(this.content));
     return this.#value;
   }
 
@@ -62,9 +67,7 @@ export class View {
   }
 }
 
-export function failure(problem, entry) {
-  return new View({ type: "failure", problem }, entry);
-}
+export const failure = (problem, entry) => new View({ type: "failure", problem }, entry);
 
 /** The view of a frame that is not a snapshot; one of a newer daemon is kept as it is. */
 export function viewOfFrame(frame, entry) {

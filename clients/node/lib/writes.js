@@ -48,15 +48,15 @@ export class Write {
   }
 
   async refresh({ wait, signal } = {}) {
-    const limit = (milliseconds(wait) ?? 0) + WAIT_MS;
+    const limit = milliseconds(wait ?? 0) + WAIT_MS;
     const options = { query: { wait: duration(wait) }, signal, limit, fresh: wait !== undefined };
     this.report = await this.#core.report("GET", pathOf("modifiers", this.writeId), options);
     this.state = this.report.state;
     return this;
   }
 
-  async wait(time, { signal } = {}) {
-    const end = Date.now() + (milliseconds(time) ?? Infinity);
+  async wait(time = Infinity, { signal } = {}) {
+    const end = time === Infinity ? time : Date.now() + milliseconds(time);
     const resumption = new Resumption();
     // The daemon that accepted it may be restarting.
     resumption.spoke();

@@ -1,0 +1,170 @@
+// Requests, bodies and values of the client against a stub of the daemon.
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import http from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, beforeEach, test } from "node:test";
+import { CutOff, Larder, Snapshot } from "../index.js";
+import { Core, milliseconds } from "../lib/core.js";
+import { refused } from "./support.js";
+
+/** More than the connections that a client shares between its requests. */
+const MANY = 70;
+const url = "http://a/";
+const brief = { timeout: 10_000 };
+
+let folder;
+let socket;
+let server;
+/** Answers a request of a test. */
+let treat;
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), "larder-"));
+  socket = join(folder, "api.sock");
+  server = http.createServer((request, answer) => {
+    request.resume();
+    treat(request, answer);
+  });
+  server.listen(socket);
+  await once(server, "listening");
+});
+beforeEach(() => {
+  treat = (request, answer) => answer.end('{"id": "m", "state": "confirmed"}\n');
+});
+after(() => {
+  server.closeAllConnections();
+  server.close();
+  rmSync(folder, { recursive: true });
+});
+
+const line = (frame) => `${JSON.stringify(frame)}\n`;
+
+/** The frame of a snapshot whose body does not fit into it. */
+function large(rev, { rows, source = "network" } = {}) {
+  const entry = { id: url, status: 200, media_type: "application/json", etag: `"v${rev}"` };
+  const members = { source, rev, stale: false, age_ms: 0, pending: 0, failed: 0 };
+  return { type: "snapshot", ...members, rows, entry: { ...entry, body_href: "/v1/entries/a" } };
+}
+
+/** A frame of a snapshot, then its end if it `ends`; each body has the revision 7. */
+function largeAnswers(frames, ends) {
+  return ({ method }, answer) => {
+    if (method === "GET") {
+      answer.writeHead(200, { ETag: '"v7"', "Larder-Rev": "7" });
+      return answer.end("[1, 2]");
+    }
+    answer.write(frames.map(line).join(""));
+    if (ends) answer.end(line({ type: "end", outcome: "network" }));
+    return undefined;
+  };
+}
+
+test("many fetches at the same time read their large bodies", brief, async () => {
+  treat = largeAnswers([large(7)], false);
+  const cache = new Larder({ socket });
+  const streams = Array.from({ length: MANY }, () => cache.fetch(url));
+  const views = await Promise.all(streams.map((stream) => stream.next()));
+  assert.ok(views.every(({ value }) => value.json().length === 2));
+  // Their streams are open; other requests have connections.
+  treat = (request, answer) => answer.end('{"state": "ready"}');
+  assert.equal((await cache.prefetched("tonight")).state, "ready");
+  cache.close();
+});
+
+test("many gets at the same time read their large bodies", brief, async () => {
+  // A slow network: the stream is open after the cached entry.
+  treat = largeAnswers([large(7, { source: "cache" })], false);
+  const cache = new Larder({ socket });
+  const entries = await Promise.all(Array.from({ length: MANY }, () => cache.get(url)));
+  assert.ok(entries.every((entry) => entry.json().length === 2));
+  cache.close();
+});
+
+test("a request that waits for a connection can be aborted and has a time limit", brief, async () => {
+  const asked = [];
+  const answers = [];
+  treat = (request, answer) => {
+    asked.push(request.url);
+    answers.push(answer);
+    server.emit("asked");
+  };
+  const core = new Core({ socket }, 1);
+  const held = core.report("GET", "/held");
+  await once(server, "asked");
+  const halt = new AbortController();
+  const reason = new Error("too slow");
+  const aborted = core.send("GET", "/aborted", { signal: halt.signal });
+  halt.abort(reason);
+  assert.equal(await refused(aborted, Error), reason);
+  await refused(core.send("GET", "/late", { limit: 10 }), CutOff);
+  // The connection serves the next request.
+  const next = core.report("GET", "/next");
+  answers[0].end("1");
+  assert.equal(await held, 1);
+  while (asked.length < 2) await once(server, "asked");
+  const closed = [refused(next, Error), refused(core.send("GET", "/closed", {}), Error)];
+  core.close();
+  for (const error of await Promise.all(closed)) assert.equal(error.type, "urn:larder:client-closed");
+  assert.deepEqual(asked, ["/held", "/next"]);
+});
+
+test("a put without a content is a TypeError and sends nothing", async () => {
+  const cache = new Larder({ socket });
+  let count = 0;
+  treat = (request, answer) => answer.end(String((count += 1)));
+  for (const content of [undefined, null]) {
+    assert.match((await refused(cache.put("notes/1", content), TypeError)).message, /notes\/1/);
+  }
+  assert.equal(count, 0);
+  cache.close();
+});
+
+test("a duration that cannot be read is a TypeError", async () => {
+  const cache = new Larder({ socket });
+  const write = await cache.modify("notes/1", { merge: {} });
+  for (const time of ["1.5s", "30", "", NaN, null]) {
+    assert.throws(() => milliseconds(time), TypeError);
+    await refused(write.wait(time), TypeError);
+  }
+  for (const time of [undefined, Infinity, 0, "1s"]) assert.equal(await write.wait(time), write);
+  let count = 0;
+  treat = (request, answer) => answer.end(String((count += 1)));
+  await refused(cache.fetch(url, { timeout: "1.5s" }).next(), TypeError);
+  await refused(cache.follow(url, { heartbeat: "30" }).next(), TypeError);
+  await refused(cache.watch({ heartbeat: "x" }).next(), TypeError);
+  assert.equal(count, 0);
+  cache.close();
+});
+
+test("JSON is UTF-8, and a text with an unknown charset too", () => {
+  const snapshot = (media_type, body, bytes) =>
+    new Snapshot({ entry: { media_type, body } }, line({ entry: { body } }), bytes);
+  const bytes = Buffer.from('\uFEFF["ä"]');
+  for (const charset of ["x-unknown", "iso-8859-1", "utf-8"]) {
+    const type = `application/json; charset=${charset}`;
+    assert.deepEqual(snapshot(type, undefined, bytes).json(), ["ä"]);
+    assert.deepEqual(snapshot(type, ["ä"]).json(), ["ä"]);
+  }
+  assert.equal(snapshot("text/plain; charset=x-unknown", undefined, bytes).text, '["ä"]');
+  assert.equal(snapshot("text/plain; charset=iso-8859-1", undefined, Buffer.from([0xe4])).text, "ä");
+});
+
+test("S26: a body that is newer than its frame has its own revision and no marks", brief, async () => {
+  const rows = [{ pointer: "/1", id: "e", pending: ["w"], failed: [] }];
+  const seen = ({ rev, etag, marks }) => [rev, etag, [...marks.keys()]];
+  treat = largeAnswers([large(5, { rows }), large(7, { rows })], true);
+  const cache = new Larder({ socket });
+  for (const stream of [cache.fetch(url), cache.follow(url)]) {
+    const { value: early } = await stream.next();
+    assert.deepEqual(seen(early), [7, '"v7"', []]);
+    // The frame of the revision has its marks.
+    const { value: present } = await stream.next();
+    assert.deepEqual(seen(present), [7, '"v7"', ["/1"]]);
+    await stream.return();
+  }
+  cache.close();
+});
