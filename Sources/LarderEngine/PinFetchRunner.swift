@@ -386,7 +386,7 @@ struct PinAttempt: Sendable {
     /// the cache got meanwhile.
     private func confirm(_ answer: FlightAnswer) async throws(StoreError) -> Outcome {
         guard let pin = try await context.store.pins.pin(scope, id) else { return .notReached(nil) }
-        if pin.entry != nil { return .held }
+        if pin.entry != nil, !pin.isWanted { return .held }
         if let trouble = pin.trouble { return .refused(Problem(trouble)) }
         guard !answer.isForbidden else {
             let reason = "the origin forbids with no-store that its answer is kept"

@@ -55,6 +55,8 @@ extension Limits {
     package static let rowRevisions: ClosedRange<Int64> = 0...(1 << 51)
     /// Revisions up to which the counter trusts a row, or the cache.
     package static let claimedRevisions: ClosedRange<Int64> = 0...(1 << 49)
+    /// Revisions that are left out where the counter is lost: more than a daemon gives in years.
+    package static let skippedRevisions: Int64 = 1 << 32
     /// Numbers of rows that `state.db` may name, whole in JSON too.
     package static let rowNumbers: ClosedRange<Int64> = 1...(1 << 52)
     /// Numbers found at start, also of bodies: a quarter is left for later ones.

@@ -124,6 +124,14 @@ struct CacheStart {
 
     var highestRevision: Revision { (try? opening.get())?.contents.highestRevision ?? Revision(0) }
 
+    /// With the counter of `state.db` as it was when the file was closed in good order.
+    var highestKnownRevision: Revision {
+        guard let closedAt = (try? opening.get())?.contents.closedAt,
+            Limits.claimedRevisions.contains(closedAt)
+        else { return highestRevision }
+        return max(highestRevision, Revision(closedAt))
+    }
+
     /// Tries twice: a file that opens later would have to have the keys of this process.
     ///
     /// On a full disk it first removes the copy that was set aside and the reserve, then the file.

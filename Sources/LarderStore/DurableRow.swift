@@ -54,7 +54,12 @@ package struct DurableRow: Sendable {
     var pinnedSize: Int64 { isPinned ? size : 0 }
     package var hasEntry: Bool { kind != nil }
     /// Whether it has an entry other than a tombstone, or pins a shared row that has one.
-    var hasBytes: Bool { kind.map { $0 != .tombstone } ?? (keepsShared && pin == .held) }
+    ///
+    /// An answer whose pin waits, or has failed, does not count: an entity that it shows was lost.
+    var hasBytes: Bool {
+        guard let kind else { return keepsShared && pin == .held }
+        return kind != .tombstone && pin != .waiting && pin != .failed
+    }
 
     var isReferredOnly: Bool { !isPinned && !isTargeted }
 
@@ -186,15 +191,7 @@ enum DurableStatement: Int, PreparedStatement {
                 refresh = CASE WHEN :prefetched THEN NULL ELSE refresh END
             WHERE claim = :key
             """
-        case .clearEntry:
-            """
-            UPDATE claim SET kind = NULL, stored_at = NULL, fresh_until = NULL,
-                status = NULL, media_type = NULL, etag = NULL, last_modified = NULL,
-                headers = NULL, bytes = NULL, json = NULL, digest_high = NULL, digest_low = NULL,
-                body = NULL, data = NULL, skeleton = NULL, checksum = NULL, request = NULL,
-                size = :size
-            WHERE claim = :key
-            """
+        case .clearEntry: "UPDATE claim SET \(Self.cleared), size = :size WHERE claim = :key"
         case .delete: "DELETE FROM claim WHERE claim = :key"
         case .keepers:
             """
@@ -226,6 +223,13 @@ enum DurableStatement: Int, PreparedStatement {
             """
         }
     }
+
+    static let cleared = """
+        kind = NULL, stored_at = NULL, fresh_until = NULL, status = NULL, media_type = NULL,
+        etag = NULL, last_modified = NULL, headers = NULL, bytes = NULL, json = NULL,
+        digest_high = NULL, digest_low = NULL, body = NULL, data = NULL, skeleton = NULL,
+        checksum = NULL, request = NULL
+        """
 
     private static let name: Set<EntryColumn> = [.scope, .id, .origin]
     private static let made: Set<DurableColumn> = [

@@ -240,11 +240,13 @@ struct DurableRows {
 
     /// Drops bytes that do not match their checksum, unless other bytes have replaced them.
     ///
-    /// A pin wants bytes from an origin again from then on; a base is unknown.
+    /// A pin wants bytes from an origin again from then on; a base is unknown. Of an entity, the
+    /// pins of answers that show it do.
     func dropDamaged(_ name: TargetName, where isDamaged: (DurableRow) -> Bool) throws(StoreError) {
         guard let found = try find(name), found.hasEntry, isDamaged(found) else { return }
         state.memory.pins.damaged += 1
         try clear(found)
+        if found.kind == .entity { try wantAnswers(showing: found) }
         let isWanted = found.kind == .fetched
         guard name.scope != state.shared.sharedScope else {
             return try state.keepers.wantKept(name.id, isWanted)
@@ -252,6 +254,26 @@ struct DurableRows {
         guard found.isPinned, let emptied = try find(name) else { return }
         try state.pins.setState(of: emptied, .failed, .damaged, isWanted: isWanted)
         state.memory.hasUpdates = isWanted
+    }
+
+    private func wantAnswers(showing entity: DurableRow) throws(StoreError) {
+        let (scope, shared) = (entity.name.scope, state.shared.sharedScope)
+        let sql = """
+            WITH RECURSIVE above (row) AS (
+                SELECT :row UNION SELECT parent FROM reference JOIN above ON child = row)
+            SELECT id FROM above JOIN claim ON claim = row
+            WHERE pinned_at IS NOT NULL AND skeleton IS NOT NULL
+            """
+        let answers = try state.connection.statement(sql, (":row", entity.number))
+            .all { $0.entryID(.only) }
+        for id in answers {
+            let answer = try find(TargetName(scope, id))
+            let pins = try scope == shared ? state.keepers.of(id) : [answer].compactMap { $0 }
+            for pin in pins where pin.pin == .held {
+                try state.pins.setState(of: pin, .waiting, nil, isWanted: true)
+                state.memory.hasUpdates = true
+            }
+        }
     }
 
     func remove(_ row: DurableRow) throws(StoreError) {

@@ -29,7 +29,7 @@ final class StateFile: Sendable {
             started = try Start(file, shared, start.highestRevision)
         } catch {
             guard case .corrupt(file.path, _) = error else { throw error }
-            let saved = try StateSalvage.replace(file)
+            let saved = try StateSalvage.replace(file, after: start.highestKnownRevision)
             started = try Start(file, shared, start.highestRevision)
             let finding =
                 "\(error.message): it was set aside as \(saved.place.asidePath) and recreated; "

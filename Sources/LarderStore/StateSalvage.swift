@@ -10,12 +10,14 @@ struct StateSalvage {
     let old: SQLiteConnection
     let new: SQLiteConnection
 
+    /// `highest` is the highest revision that the cache knows.
     static func replace(
-        _ file: DatabaseFile
+        _ file: DatabaseFile,
+        after highest: Revision
     ) throws(StoreError) -> (rows: Int, findings: [String], place: StateFileSwap) {
         let new = file.path + ".new"
         DatabaseFile.removeFiles(new)
-        let (rows, findings) = try take(file, into: new)
+        let (rows, findings) = try take(file, into: new, after: highest)
         return (rows, findings, try StateFileSwap(of: file, by: new))
     }
 
@@ -24,22 +26,28 @@ struct StateSalvage {
     /// Both files are closed again when it returns, and the new one has everything written back.
     private static func take(
         _ file: DatabaseFile,
-        into path: String
+        into path: String,
+        after highest: Revision
     ) throws(StoreError) -> (rows: Int, findings: [String]) {
         let damaged = try DamagedStateReader.find(of: file)
         defer { damaged?.close() }
         let version = damaged?.version ?? file.schema.steps.count
         let new = try file.sibling(path, file.schema.at(version)).openWriter().connection
         var result = (rows: 0, findings: [String]())
+        var isCounted = false
         if let damaged {
             var salvage = StateSalvage(old: damaged.connection, new: new)
-            try new.transaction { () throws(StoreError) in try salvage.takeTables() }
+            try new.transaction { () throws(StoreError) in
+                try salvage.takeTables()
+                isCounted = try salvage.takeCounter()
+            }
             try file.schema.migrate(new, from: damaged.version)
             result.rows = salvage.rows
             result.findings = try new.transaction { () throws(StoreError) in
                 try salvage.repairQueue()
             }
         }
+        if !isCounted { try skipRevisions(of: new, after: highest) }
         try new.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return result
     }
@@ -55,7 +63,6 @@ struct StateSalvage {
             """
         )
         for table in try statement.all({ $0.text(.only) }) { try take(table) }
-        try takeCounter()
     }
 
     private mutating func take(_ table: String) throws(StoreError) {
@@ -104,11 +111,24 @@ struct StateSalvage {
         }
     }
 
-    /// The revisions go on where the old file says, if that can be read.
-    private mutating func takeCounter() throws(StoreError) {
+    /// The revisions go on where the old file says; false if that cannot be read.
+    private func takeCounter() throws(StoreError) -> Bool {
         let next = readable(try old.integer("SELECT next_rev FROM revision_block WHERE one = 1"))
-        guard let next, let next, Limits.countedRevisions.contains(next) else { return }
+        guard let next, let next, Limits.countedRevisions.contains(next) else { return false }
         try new.execute("UPDATE revision_block SET next_rev = \(next) WHERE one = 1")
+        return true
+    }
+
+    /// The revisions go on far above all that rows and the cache say.
+    ///
+    /// Without the counter, numbers that no row has any more would be given again.
+    private static func skipRevisions(
+        of new: SQLiteConnection,
+        after highest: Revision
+    ) throws(StoreError) {
+        let next = max(try StateCheck(connection: new).nextRevision(), highest.number + 1)
+        let first = next + Limits.skippedRevisions
+        try new.execute("UPDATE revision_block SET next_rev = \(first) WHERE one = 1")
     }
 
     private func columns(
@@ -244,8 +264,10 @@ extension StateSalvage {
         try new.execute(
             "UPDATE modifier SET perhaps_applied = 1 WHERE attempts > 0 OR state = 'unknown'"
         )
-        try keepTargets()
+        // Rows that are made from here on have new numbers.
         try takeNumbers()
+        try keepTargets()
+        try new.execute(Self.lostParts)
         // Sweeps rows that no row names any more, and chunks without a body.
         try new.execute(
             """
@@ -308,15 +330,80 @@ extension StateSalvage {
         WHERE scope = 'shared';
         """
 
-    /// No accept number is given twice, also where the last rows are lost.
+    /// Clears entries whose body or skeleton is lost.
+    ///
+    /// Pins of what cannot be shown, as a part of it is lost, want it from an origin again.
+    private static let lostParts = """
+        UPDATE claim SET state = iif(kind = \(fetched), \(waiting), \(PinState.failed.rawValue)),
+            problem = iif(kind = \(fetched), NULL, '\(PinTrouble.damaged.problem)'),
+            reason = iif(kind = \(fetched), NULL, '\(PinTrouble.damaged.reason)'),
+            gone_status = NULL, wanted = (kind = \(fetched))
+        WHERE pinned_at IS NOT NULL AND scope <> 'shared' AND \(isWithoutBytes);
+        UPDATE claim SET \(DurableStatement.cleared), size = \(Limits.rowOverheadBytes)
+            + length(CAST(scope || id || coalesce(origin, '') AS BLOB))
+        WHERE \(isWithoutBytes);
+        WITH RECURSIVE above (row) AS (
+            SELECT parent FROM reference WHERE child NOT IN (SELECT claim FROM claim)
+            UNION SELECT parent FROM reference JOIN above ON child = row)
+        UPDATE claim SET state = \(waiting), wanted = 1
+        WHERE pinned_at IS NOT NULL AND state = \(PinState.held.rawValue) AND scope <> 'shared'
+            AND (skeleton IS NOT NULL AND claim IN (SELECT row FROM above) OR shared = 1
+                AND id NOT IN (SELECT id FROM claim WHERE scope = 'shared' AND kind IS NOT NULL
+                    AND (skeleton IS NULL OR claim NOT IN (SELECT row FROM above))));
+        DELETE FROM reference WHERE child NOT IN (SELECT claim FROM claim)
+            OR parent NOT IN (SELECT claim FROM claim WHERE kind IS NOT NULL);
+        """
+
+    private static let fetched = EntryKind.fetched.rawValue
+    private static let waiting = PinState.waiting.rawValue
+    private static let isWithoutBytes = """
+        kind IS NOT NULL AND (skeleton IS NOT NULL
+                AND skeleton NOT IN (SELECT skeleton FROM skeleton)
+            OR body IS NOT NULL AND (body NOT IN (SELECT body FROM body)
+                OR bytes <> (SELECT coalesce(sum(length(data)), 0) FROM chunk
+                    WHERE chunk >= body << 20 AND chunk < (body + 1) << 20)))
+        """
+
+    /// No number is given twice: those of lost rows, which other rows may name, count as given.
     private func takeNumbers() throws(StoreError) {
-        let sequence = "SELECT seq FROM sqlite_sequence WHERE name = 'modifier'"
+        try takeNumbers(
+            of: "modifier",
+            ["number", "number FROM history", "creator FROM temporary_id"]
+        )
+        try takeNumbers(of: "history", ["history"])
+        try takeNumbers(
+            of: "claim",
+            ["claim", "child FROM reference", "parent FROM reference", "claim FROM hidden"],
+            before: "kept"
+        )
+        try takeNumbers(
+            of: "body",
+            ["body", "body FROM claim", "chunk >> 20 FROM chunk"],
+            before: "kept_body"
+        )
+        try takeNumbers(of: "skeleton", ["skeleton", "skeleton FROM claim"])
+        try takeNumbers(of: "prefetch", ["prefetch", "prefetch FROM prefetch_item"])
+    }
+
+    /// `columns` has the key of the table and every column that names its rows; `earlier` is the
+    /// name that the table had before.
+    private func takeNumbers(
+        of table: String,
+        _ columns: [String],
+        before earlier: String = ""
+    ) throws(StoreError) {
+        let sequence = """
+            SELECT max(seq) FROM sqlite_sequence WHERE name IN ('\(table)', '\(earlier)')
+            """
         let before = readable(try old.integer(sequence))
-        let range = Limits.foundNumbers
+        let range = table == "body" ? Limits.foundBodies : Limits.foundNumbers
+        let numbers = columns.map { column in
+            " UNION ALL SELECT \(column)" + (column.contains(" ") ? "" : " FROM \(table)")
+        }
         let known = try new.integer(
             """
-            SELECT max((SELECT coalesce(max(number), 0) FROM modifier), (SELECT
-                coalesce(max(number), 0) FROM history WHERE number <= \(range.upperBound)))
+            SELECT max(number) FROM (SELECT 0 AS number\(numbers.joined()))
+            WHERE number BETWEEN 0 AND \(range.upperBound)
             """
         )
         let said = (before ?? nil) ?? 0
@@ -324,8 +411,8 @@ extension StateSalvage {
         guard last > 0 else { return }
         try new.execute(
             """
-            DELETE FROM sqlite_sequence WHERE name = 'modifier';
-            INSERT INTO sqlite_sequence (name, seq) VALUES ('modifier', \(last))
+            DELETE FROM sqlite_sequence WHERE name = '\(table)';
+            INSERT INTO sqlite_sequence (name, seq) VALUES ('\(table)', \(last))
             """
         )
     }

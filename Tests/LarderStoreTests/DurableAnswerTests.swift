@@ -191,6 +191,34 @@ struct DurableAnswerTests {
         #expect(try await fixture.shown("feed") == "miss")
     }
 
+    @Test("A pinned answer in which an entity is found damaged is fetched again")
+    func damagedEntity() async throws {
+        try await fixture.put("feed", Self.feed)
+        try await pin(fixture, "feed")
+        // What the cache has of the entity is not damaged.
+        try await fixture.store.maintain()
+        let id = EntryID(try fixture.name("B:1")).text
+        try fixture.temporary.changeState(
+            "UPDATE claim SET data = randomblob(length(data)) WHERE id = '\(id)'"
+        )
+        #expect(try await fixture.shown("feed") == "missing")
+        try await fixture.store.settle()
+        let (pins, scope, feed) = (fixture.store.pins, fixture.scope, named("feed"))
+        let waiting = try await pins.pin(scope, feed)
+        #expect(waiting?.state == .waiting && waiting?.isWanted == true)
+        // An attempt without an answer leaves a reason, and a later one is made.
+        let trouble = PinTrouble(problem: "origin-status", reason: "403")
+        try await pins.setTrouble(scope, feed, .failed, trouble)
+        #expect(try await pins.pin(scope, feed)?.trouble == trouble)
+        let again = try await fixture.temporary.pin("feed", from: fixture.origin)
+        #expect(again == .waiting(isNew: false))
+        try await fixture.put("feed", Self.feed)
+        let held = try await pins.pin(scope, feed)
+        #expect(held?.state == .held && held?.isWanted == false)
+        #expect(try await fixture.shown("feed") == Self.feed)
+        try await fixture.store.requireInvariants()
+    }
+
     @Test("A row of state.db that was made for an entity and that nothing refers to does not stay")
     func unreferred() async throws {
         try await rename(fixture)

@@ -87,6 +87,7 @@ struct StateSalvageTests {
         #expect(temporary.store.files.findings.count == 1)
         #expect(try count(temporary, "claim") == 0)
         #expect(try await temporary.bytes("a") == [1])
+        #expect(try await temporary.put("b", [1]).revision.number > Limits.skippedRevisions)
     }
 
     @Test(
@@ -204,5 +205,101 @@ struct StateSalvageTests {
         #expect(try temporary.target("b")?.1 == ["m0", "m3", "m4", "m5"])
         #expect(try temporary.target("a3")?.1 == ["m3"])
         #expect(try await temporary.accept("next", "a") > numbers[5])
+    }
+
+    // MARK: Lost parts
+
+    /// Opens the store again after a change of its file, which is salvaged as it lacks its counter.
+    private func salvage(_ temporary: TemporaryStore, _ sql: String) async throws {
+        try await temporary.close()
+        try temporary.changeState(sql + "; DELETE FROM revision_block")
+        try temporary.open()
+        #expect(temporary.store.files.findings.count == 1, "\(temporary.store.files.findings)")
+    }
+
+    private func salvage(_ fixture: AnswerFixture, _ sql: String) async throws {
+        try await salvage(fixture.temporary, sql)
+        fixture.store.setOrigins(OriginNames(rules: [fixture.origin: fixture.rules]))
+    }
+
+    private func expectPin(
+        _ id: String,
+        of temporary: TemporaryStore,
+        _ state: PinState
+    ) async throws {
+        let pin = try await temporary.store.pins.pin(temporary.scope, named(id))
+        #expect(pin?.state == state, "\(id)")
+        #expect(pin?.isWanted == (state == .waiting), "\(id)")
+    }
+
+    /// P-14.
+    @Test("Revisions go on far above all others where the counter is lost")
+    func lostCounter() async throws {
+        let temporary = try await prepared()
+        try temporary.open()
+        let last = try await temporary.put("b", [1]).revision
+        try await salvage(temporary, "")
+        let next = try await temporary.put("b", [2]).revision
+        #expect(next.number > last.number + Limits.skippedRevisions)
+        try await temporary.reopen()
+        #expect(temporary.store.files.findings == [])
+        #expect(try await temporary.put("b", [3]).revision > next)
+    }
+
+    @Test(
+        "Numbers of lost skeletons and bodies are not given again, and their pins are waiting",
+        arguments: ["", "DELETE FROM sqlite_sequence"]
+    )
+    func lostBytes(sql: String) async throws {
+        let fixture = try AnswerFixture()
+        let temporary = fixture.temporary
+        let long = "\"" + String(repeating: "x", count: 150_000) + "\""
+        try await fixture.put("feed", #"[{"type":"A","id":1,"x":1}]"#)
+        try await temporary.answer("large", long)
+        for id in ["feed", "large"] { try await temporary.pin(id) }
+        let lost = "DELETE FROM skeleton; DELETE FROM body; DELETE FROM chunk; "
+        try await salvage(fixture, lost + sql)
+        for id in ["feed", "large"] {
+            try await expectPin(id, of: temporary, .waiting)
+            let pin = try await temporary.store.pins.pin(temporary.scope, named(id))
+            #expect(pin?.entry == nil, "\(id)")
+        }
+        try await fixture.put("other", #"{"type":"B","id":1,"n":"Ann"}"#)
+        try await temporary.answer("more", long)
+        for id in ["other", "more"] {
+            try await temporary.pin(id)
+            try await expectPin(id, of: temporary, .held)
+        }
+        #expect(try temporary.stateInteger("SELECT min(skeleton) FROM claim") ?? 0 > 1)
+        #expect(try temporary.stateInteger("SELECT min(body) FROM claim") ?? 0 > 1)
+    }
+
+    @Test("A pinned answer of which an entity is lost is fetched again, and others are held")
+    func lostEntity() async throws {
+        let fixture = try AnswerFixture()
+        let temporary = fixture.temporary
+        let feed = #"[{"type":"A","id":1,"x":1,"by":{"type":"B","id":1,"n":"Ann"}}]"#
+        try await fixture.put("feed", feed)
+        try await fixture.put("whole", #"{"type":"C","id":1,"x":1}"#)
+        for id in ["feed", "whole"] { try await temporary.pin(id) }
+        let lost = EntryID(try fixture.name("B:1")).text
+        try await salvage(fixture, "DELETE FROM claim WHERE id = '\(lost)'")
+        try await expectPin("feed", of: temporary, .waiting)
+        try await expectPin("whole", of: temporary, .held)
+        #expect(try temporary.count("reference") == 2)
+        try await fixture.put("feed", feed)
+        try await expectPin("feed", of: temporary, .held)
+        #expect(try await fixture.shown("feed") == feed)
+    }
+
+    @Test("A pin whose shared row is lost is fetched again")
+    func lostSharedRow() async throws {
+        let temporary = try TemporaryStore()
+        try await temporary.answer("a", "[1]", in: temporary.store.key(for: .shared))
+        #expect(try await temporary.pin("a", adoptsShared: true) == .held(isNew: true))
+        try await salvage(temporary, "DELETE FROM claim WHERE scope = 'shared'")
+        try await expectPin("a", of: temporary, .waiting)
+        try await temporary.answer("a", "[2]", in: temporary.store.key(for: .shared))
+        try await expectPin("a", of: temporary, .held)
     }
 }
