@@ -19,7 +19,7 @@ fi
 packages=$work/packages
 scripts/package --programs "$bin" --output "$packages" >"$work/said" 2>&1 \
     || give_up "the packages are built" "exit status 0" "$(tail -n 30 "$work/said")"
-ok "the packages are built"
+ok "the packages are built (S1)"
 larder=$(echo "$packages"/larder_*.deb)
 python=$(echo "$packages"/python3-larder_*_all.deb)
 expect_equal "with the record of the build" 1 "$(find "$packages" -name 'larder_*.buildinfo' | wc -l)"
@@ -38,7 +38,7 @@ fi
 mkdir "$work/files" "$work/python"
 dpkg-deb --extract "$larder" "$work/files"
 dpkg-deb --extract "$python" "$work/python"
-expect_equal "programs, units, groups, configuration and completions, and no other file" \
+expect_equal "programs, units, groups, configuration and completions, and no other file (S1)" \
     "drwx------ ./etc/larder/credentials.d/
 -rw-r----- ./etc/larder/larder.yaml
 drwxr-x--- ./etc/larder/origins.d/
@@ -76,7 +76,7 @@ done
 control() { dpkg-deb --ctrl-tarfile "$larder" | tar --extract --to-stdout "./$1" 2>/dev/null; }
 expect_equal "the units of a user's own daemon are enabled where a user has done so only" 2 \
     "$(control postinst | grep -c "if deb-systemd-helper --user debian-installed 'larder")"
-expect_equal "units are stopped by a removal only, so that the socket stays open in an upgrade" "2 2" \
+expect_equal "units are stopped by a removal only, so that the socket stays open in an upgrade (S5)" "2 2" \
     "$(for words in 'invoke stop' '= remove.*systemd/system'; do
         { control preinst; control prerm; } | grep -c "$words"; done | paste --serial --delimiters ' ')"
 
@@ -91,12 +91,12 @@ def names(command, *words):
         if one["commandName"] != "help":
             yield from names(one, *words, command["commandName"])
 print("\n".join(names(json.load(sys.stdin)["command"])))' < <("$bin/cachectl" --experimental-dump-help))
-expect_equal "each command has a page" "$(LC_ALL=C sort <<<"$commands")" \
+expect_equal "each command has a page (S2)" "$(LC_ALL=C sort <<<"$commands")" \
     "$(for page in "${pages[@]}"; do [[ $page != *.1.gz ]] || basename "$page" .1.gz; done | LC_ALL=C sort)"
-expect_equal "the daemon, its configuration and the API too" \
+expect_equal "the daemon, its configuration and the API too (S2)" \
     "larder.yaml.5.gz larder-api.7.gz larderd.8.gz" \
     "$(cd "$work/files/usr/share/man" && basename --multiple man[578]/* | paste --serial --delimiters ' ')"
-expect_equal "man finds nothing wrong with them" "" \
+expect_equal "man finds nothing wrong with them (S2)" "" \
     "$(LC_ALL=C.UTF-8 MANROFFSEQ='' MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 -Z "${pages[@]}" 2>&1 >/dev/null)"
 page() { LC_ALL=C.UTF-8 MANWIDTH=100 MAN_KEEP_FORMATTING='' man -l "$work/files/usr/share/man/$1" | col -bx; }
 expect_match "a page has the options" "--settled" "$(page man1/cachectl-queue-list.1.gz)"
@@ -108,7 +108,7 @@ expect_match "bash has completions of cachectl" "complete .* cachectl" \
     "$(bash -c 'source "$1" && complete -p cachectl' bash \
         "$work/files/usr/share/bash-completion/completions/cachectl" 2>&1)"
 sbom=$work/files/usr/share/doc/larder/sbom.cdx.json
-expect_equal "the list of what is linked in is CycloneDX, sorted and without times" "CycloneDX 1.5 true null" \
+expect_equal "the list of what is linked in is CycloneDX, sorted and without times (S10)" "CycloneDX 1.5 true null" \
     "$(jq --raw-output '[.components[]."bom-ref"] as $all
         | "\(.bomFormat) \(.specVersion) \($all == ($all | sort)) \(.metadata.timestamp)"' "$sbom")"
 for part in pkg:swift/github.com/apple/swift-nio@ pkg:github/google/boringssl@ pkg:github/madler/zlib@ \
@@ -138,8 +138,8 @@ dpkg_root() {
 }
 dpkg_root --install "$larder" \
     || give_up "dpkg installs the package" "exit status 0" "$(tail -n 20 "$work/dpkg")"
-ok "dpkg installs the package"
-expect_equal "the groups are made" "larder-admin larder-clients larder-config" \
+ok "dpkg installs the package without a question (S4)"
+expect_equal "the groups are made (S4)" "larder-admin larder-clients larder-config" \
     "$(sed -n 's/^\(larder-[a-z]*\):.*/\1/p' "$root/etc/group" | LC_ALL=C sort | paste --serial --delimiters ' ')"
 expect_equal "the system's socket and service are enabled" "larder.service larder.socket" \
     "$(find "$root/etc/systemd/system" -name 'larder.*' -printf '%f\n' | LC_ALL=C sort | paste --serial --delimiters ' ')"
@@ -184,7 +184,7 @@ offered() {
         'print "$_\n" for $ARGV[0] =~ /[^\s:]+|:|(?<=\s)$/g' "$root/usr/bin/cachectl" 2>&1
 }
 ctl="$root/usr/bin/cachectl --socket $socket"
-expect_equal "bash completes a command" queue "$(offered "$ctl que")"
+expect_equal "bash completes a command (S3)" queue "$(offered "$ctl que")"
 # On a busy machine an answer may take longer than the time after which there is no word.
 offers() { [[ $(offered "$1") == "$2" ]]; }
 expect_offer() {
@@ -192,31 +192,48 @@ expect_offer() {
 }
 expect_offer "the name of an origin" "$ctl origin rm d" down
 expect_offer "the id of a write" "$ctl queue show " kept
-expect_offer "an id with a colon, of which bash keeps the part before the last one" \
+expect_offer "an id with a colon, of which bash keeps the part before the last one (S3)" \
     "$ctl get http://127.0.0.1:1/k" 1/kept
 expect_equal "and no id that does not begin with it" "" "$(offered "$ctl get http://127.0.0.1:1/x")"
 kill -STOP "$daemon"
-expect_equal "of a daemon that hangs it offers nothing" "" "$(offered "$ctl origin rm d")"
+expect_equal "of a daemon that hangs it offers nothing (S3)" "" "$(offered "$ctl origin rm d")"
 kill -CONT "$daemon"
 end_daemon TERM
 expect_equal "and nothing without a daemon" "" "$(offered "$ctl origin rm d")"
 
+# -- an upgrade, a removal, a purge
+
+# The next version has another default, in the file that the administrator has changed too.
+printf '# changed here\n' >>"$root/etc/larder/larder.yaml"
+dpkg-deb --raw-extract "$larder" "$work/next"
+sed -i 's/^Version: .*/Version: 99.0-1/' "$work/next/DEBIAN/control"
+printf '# the next default\n' >>"$work/next/etc/larder/larder.yaml"
+fakeroot dpkg-deb -Znone --build "$work/next" "$work/next.deb" >/dev/null
+dpkg_root --force-confold --install "$work/next.deb" \
+    || not_ok "dpkg upgrades the package" "exit status 0" "$(tail -n 20 "$work/dpkg")"
+expect_equal "an upgrade keeps a configuration that was changed (S5)" "99.0-1 # changed here" \
+    "$(dpkg-query --admindir="$root/var/lib/dpkg" --show --showformat='${Version}' larder) $(tail -n 1 "$root/etc/larder/larder.yaml")"
+bin=$root/usr/bin start_daemon
+expect_equal "and the queue (S5)" "kept queued" \
+    "$(LARDER_SOCKET=$socket "$root/usr/bin/cachectl" queue list --json | jq --raw-output '"\(.id) \(.state)"')"
+end_daemon TERM
+
 dpkg_root --remove larder || not_ok "dpkg removes the package" "exit status 0" "$(tail -n 20 "$work/dpkg")"
 expect_equal "a removal takes the programs" no "$([[ -e $root/usr/bin/larderd ]] && echo yes || echo no)"
-expect_equal "it keeps configuration, state and cache" "yes yes yes" \
+expect_equal "it keeps configuration, state and cache (S6)" "yes yes yes" \
     "$(for file in etc/larder/larder.yaml var/lib/larder/state.db var/cache/larder/cache.db; do
         [[ -e $root/$file ]] && echo yes || echo no; done | paste --serial --delimiters ' ')"
-expect_equal "and writes what was not sent to a file" "kept queued PUT http://127.0.0.1:1/kept {\"text\":\"kept\"}" \
+expect_equal "and writes what was not sent to a file (S6)" "kept queued PUT http://127.0.0.1:1/kept {\"text\":\"kept\"}" \
     "$(jq --raw-output '"\(.id) \(.state) \(.request.method) \(.request.url) \(.request.body | tojson)"' \
         "$root/var/lib/larder/unsent.jsonl")"
 expect_equal "with the change, and for its owner alone" '[{"target":{"id":"http://127.0.0.1:1/kept"},"effect":{"type":"put","value":{"text":"kept"}}}] 600' \
     "$(jq --compact-output .changes "$root/var/lib/larder/unsent.jsonl") $(stat --format=%a "$root/var/lib/larder/unsent.jsonl")"
 
 dpkg_root --purge larder || not_ok "dpkg purges the package" "exit status 0" "$(tail -n 20 "$work/dpkg")"
-expect_equal "a purge removes configuration, state and cache" "" \
+expect_equal "a purge removes configuration, state and cache (S7)" "" \
     "$(find "$root"/{etc,var/lib,var/cache} -name '*larder*' ! -path '*/dpkg/*')"
 kept=$(find "$root/var/backups" -type f)
-expect_equal "the file goes to the backups, for root alone" \
+expect_equal "the file goes to the backups, for root alone (S7)" \
     "larder-unsent-$(date +%Y-%m-%d).jsonl 600 kept" \
     "$(basename "$kept") $(stat --format=%a "$kept") $(jq --raw-output .id "$kept")"
 expect_match "which dpkg's output names" "the writes that were not sent are in .*larder-unsent-" \
@@ -230,14 +247,14 @@ head -c 8192 /dev/urandom >"$root/var/lib/larder/state.db"
 cp "$root/var/lib/larder/state.db" "$work/damaged"
 dpkg_root --purge larder || not_ok "dpkg purges a damaged state" "exit status 0" "$(tail -n 20 "$work/dpkg")"
 kept=$(find "$root/var/backups" -name '*.db')
-expect_same_file "a state.db that cannot be read goes to the backups" "$work/damaged" "$kept"
+expect_same_file "a state.db that cannot be read goes to the backups (S7)" "$work/damaged" "$kept"
 expect_equal "for root alone" 600 "$(stat --format=%a "$kept")"
 
 if [[ -n ${lintian:-} ]]; then
     wait "$lintian" || true
-    expect_equal "lintian finds nothing wrong" "" \
+    expect_equal "lintian finds nothing wrong (S8)" "" \
         "$(grep -v 'running with root privileges' "$work/lintian")"
 else
-    skip "lintian finds nothing wrong" "there is no lintian"
+    skip "lintian finds nothing wrong (S8)" "there is no lintian"
 fi
 finish
