@@ -46,7 +46,10 @@ struct EffectCheck: Sendable {
             case .notNow: return .unclear(.lost)
             }
         }
-        return effects.areShown { contents[$0] ?? .unknown } ? .confirmed(.none) : .conflict(.look)
+        if effects.areShown(in: { contents[$0] ?? .unknown }) { return .confirmed(.none) }
+        // Another round would do it twice if the first sending was done.
+        let isUnsure = effects.values.joined().contains(where: \.isUncheckable)
+        return isUnsure ? notKnown : .conflict(.look)
     }
 
     private func ask(
@@ -86,7 +89,7 @@ struct EffectCheck: Sendable {
                     return sender == .origin ? .nothing : .notNow
                 }
                 context.originStates.noteAnswer(origin.name)
-                context.originStates.noteRest(of: origin.name, for: scope, head)
+                context.originStates.noteRest(of: origin, attempt.url, for: scope, head)
                 switch action {
                 case .ask(let next): attempt = next
                 case .receive:

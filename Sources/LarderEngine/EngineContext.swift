@@ -200,12 +200,12 @@ extension EngineContext {
         for scope: Scope,
         onSent: @escaping @Sendable () -> Void = {}
     ) async throws(UpstreamError) -> UpstreamReply {
+        var asked = request
+        asked.user = scope.uid
+        let request = asked
         let (departures, departure) = AsyncStream<Void>.makeStream()
         // Cancelled as this returns.
-        async let _: Void = originStates.noteResponseTimeout(
-            of: request.origin.name,
-            after: departures
-        )
+        async let _: Void = originStates.noteResponseTimeout(of: request, after: departures)
         let reply = try await upstream.ask(request) {
             onSent()
             if request.upload == nil { departure.finish() }

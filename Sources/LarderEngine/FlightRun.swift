@@ -130,7 +130,7 @@ struct FlightRun: ~Copyable {
             return try await arrived(reply)
         } catch {
             if Task.isCancelled { return .finish(cutShort()) }
-            if error.isConnectFailure {
+            if error.isConnectFailure, plan.origin.isHost(of: attempt.url) {
                 context.originStates.noteConnectFailure(plan.origin.name)
             }
             return attemptFailed(FlightFailure(error))
@@ -159,14 +159,14 @@ struct FlightRun: ~Copyable {
         let head =
             isPart
             ? ResponseHead(status: 200, headers: reply.headers, now: now) : reply.head(now: now)
-        context.originStates.noteRest(of: plan.origin.name, for: plan.key.scope.scope, head)
+        let asked = machine.askedURL ?? url
+        context.originStates.noteRest(of: plan.origin, asked, for: plan.key.scope.scope, head)
         if head.isPrivate, plan.key.scope == context.sharedScope {
             // From now on the answer belongs to the client that started the flight. A 304 finds no
             // row there to confirm, so the flight asks again.
             plan.key.scope = plan.payer
             flight.becomePrivate()
         }
-        let asked = machine.askedURL ?? url
         var action = machine.headArrived(
             head,
             remaining: flight.remaining(),

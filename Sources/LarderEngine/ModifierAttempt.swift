@@ -102,7 +102,7 @@ struct ModifierAttempt: Sendable {
             states.notePage(reply.head(now: now), from: url, of: origin)
             // The queue hears of it with the attempt's end, which tells less of a repeat.
             let (head, isToRepeat) = (reply.head(now: now), reply.isToRepeat)
-            states.noteRest(of: origin.name, for: scope, head, tellsQueue: isToRepeat)
+            states.noteRest(of: origin, url, for: scope, head, tellsQueue: isToRepeat)
         }
         await read(reply, from: url, for: &end)
         return end
@@ -138,7 +138,7 @@ struct ModifierAttempt: Sendable {
             case .origin where isHTTP: endWithLonePage(&end)
             case .origin, .notKnown: end.verdict = .unclear(.gateway)
             }
-            return
+            guard end.verdict.isTaken else { return }
         }
         guard origin.modifiers.refusedIf.rule(matching: body) == nil else {
             end.verdict = .refused
@@ -160,17 +160,11 @@ struct ModifierAttempt: Sendable {
 
     /// Ends with an unexpected page over plain http, while the origin answers another request.
     ///
-    /// The page was a portal's that is gone by now, so the write goes back to the queue (case 25).
-    /// If a page comes again, the origin may have sent both: a person decides, or the write is
-    /// repeated.
+    /// The page may be of a portal that has just gone (case 25), so the write has no clear answer.
+    /// If a page comes again in the same way, the origin sends it.
     private func endWithLonePage(_ end: inout End) {
         end.isLonePage = true
-        guard !hadLonePage else {
-            end.verdict = .unclear(.gateway)
-            return
-        }
-        end.verdict = .captive
-        context.originStates.notePortal(origin.name)
+        if !hadLonePage { end.verdict = .unclear(.gateway) }
     }
 
     /// Bytes of an answer's body that can change the verdict or say what a target is.

@@ -110,7 +110,7 @@ final class ModifierQueueRunner: Sendable {
                     let records = await records(of: modifiers, after: &end, steps, &group)
                     let (now, wall) = (clock.monotonic(), clock.now())
                     actions = machine.accepted(records, now: now, wall: wall) { name, scope in
-                        steps.context.queueRetryAfterEnd(of: scope, at: name)
+                        steps.context.originStates.queueRetryAfterEnd(of: scope, at: name)
                     }
                 case .targetRead(let id, let scope, let body):
                     actions = []

@@ -56,7 +56,7 @@ struct ModifierRecords: Sendable {
             acceptedLimit: { limits[$0]?.settings.modifiers.acceptedLimit ?? .zero },
             now: now,
             wall: context.clock.now(),
-            retryAfterEnd: { context.queueRetryAfterEnd(of: $1, at: $0) }
+            retryAfterEnd: { context.originStates.queueRetryAfterEnd(of: $1, at: $0) }
         )
         // The configuration may have another credential than before.
         let refused = found.records.filter { $0.state == .authWait }.map(\.origin)
@@ -194,10 +194,10 @@ extension ModifierRequest {
     }
 }
 
-extension EngineContext {
+extension OriginStates {
     /// Until when an origin has told an account to wait, on the clock of the queue.
     func queueRetryAfterEnd(of scope: Scope, at name: OriginName) -> Duration? {
-        health[name]?.retryAfterEnd(of: scope, now: clock.monotonic())
+        context.health[name]?.retryAfterEnd(of: scope, now: clock.monotonic())
             .map { clock.bootMoment(of: $0) }
     }
 }

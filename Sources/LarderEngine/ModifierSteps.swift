@@ -45,8 +45,13 @@ final class ModifierSteps: Sendable {
     }
 
     private func probe(_ origin: OriginName) async -> ModifierQueueRunner.Turn? {
+        let wasOnline = context.health[origin]?.state == .online
         await context.originStates.probe(origin)
-        return nil
+        // An answer that came before the queue heard of the portal told it nothing.
+        guard wasOnline, context.health[origin]?.state == .online else { return nil }
+        return { [context] in
+            $0.originAnswered(origin, randomUnit: context.randomUnit(), now: $1)
+        }
     }
 
     // MARK: Sending
@@ -178,13 +183,24 @@ final class ModifierSteps: Sendable {
             attempts[number]?.keptHeaders = origin.modifiers.kept(end.endToEndHeaders)
             attempts[number]?.fetch = fetch
         }
-        if case .confirmed = end.verdict {
-            for whole in [whole] + departing.joined {
-                let said = SaidTargets(context, whole, end.answer, end.verdict)
-                await context.reads.fence(whole, said, context)
-            }
-        }
+        if case .confirmed = end.verdict { await noteConfirmed(departing, end) }
         return attemptEnded(number, end.verdict, origin.modifiers)
+    }
+
+    /// Makes answers out of date that are on their way, and the URL's stale if it is no target.
+    private func noteConfirmed(
+        _ departing: DepartingModifier,
+        _ end: ModifierAttempt.End
+    ) async {
+        for whole in [departing.whole] + departing.joined {
+            let said = SaidTargets(context, whole, end.answer, end.verdict)
+            await context.reads.fence(whole, said, context)
+        }
+        let modifier = departing.whole.modifier
+        let scope = context.store.key(for: modifier.scope)
+        let written = WrittenURL(context: context, url: modifier.url, scope: scope)
+        guard Set(written.targets).isDisjoint(with: modifier.targets) else { return }
+        await written.invalidate()
     }
 
     private func attemptEnded(

@@ -89,10 +89,32 @@ struct OriginStates: EnginePart {
         else { return }
         do throws(UpstreamError) {
             let reply = try await ask(origin, origin.baseURL)
-            noteProbe(of: origin, reply.status, reply.headers)
+            guard !origin.baseURL.isSecure, !isOwn(reply.status, reply.headers, of: origin) else {
+                noteProbe(of: origin, reply.status, reply.headers)
+                return
+            }
+            // The origin's own page or redirect may be there; a portal has one everywhere.
+            let (status, headers) = try await askNowhere(origin)
+            noteProbe(of: origin, status, headers, isPagePortals: true)
         } catch {
             noteFailure(of: name, error)
         }
+    }
+
+    /// Asks an origin for a path that is nowhere.
+    private func askNowhere(
+        _ origin: OriginSettings
+    ) async throws(UpstreamError) -> (status: Int, headers: HeaderFields) {
+        let nowhere = String(UInt64(context.randomUnit() * 0x1p64), radix: 16)
+        let base = origin.baseURL
+        let path = base.path.hasSuffix("/") ? base.path : base.path + "/"
+        let reply = try await ask(origin, (try? base.resolving(path + "larder-\(nowhere)")) ?? base)
+        var headers = reply.headers
+        // A portal may give its pages another type, or none.
+        if FlightRules.isPage(startingWith: await reply.body.read(upTo: 256).bytes) {
+            headers.set("Content-Type", "text/html")
+        }
+        return (reply.status, headers)
     }
 
     private func ask(
@@ -114,6 +136,20 @@ struct OriginStates: EnginePart {
         _ headers: HeaderFields,
         isPagePortals: Bool = false
     ) -> Bool {
+        guard isOwn(status, headers, of: origin, isPagePortals: isPagePortals) else {
+            notePortal(origin.name)
+            return false
+        }
+        note(origin.name) { $0.answered(now: $1) }
+        return true
+    }
+
+    private func isOwn(
+        _ status: Int,
+        _ headers: HeaderFields,
+        of origin: OriginSettings,
+        isPagePortals: Bool = false
+    ) -> Bool {
         let rules = FlightRules(
             url: origin.baseURL,
             cachedIsJSON: false,
@@ -125,12 +161,7 @@ struct OriginStates: EnginePart {
         let head = ResponseHead(status: status, headers: headers, now: clock.now())
         let wasCaptive = isCaptive(origin.name)
         let isPages = isPagePortals && (200..<300).contains(status)
-        guard rules.isOwn(head, wasCaptive: wasCaptive || isPages) else {
-            notePortal(origin.name)
-            return false
-        }
-        note(origin.name) { $0.answered(now: $1) }
-        return true
+        return rules.isOwn(head, wasCaptive: wasCaptive || isPages)
     }
 
     enum Sender {
@@ -159,21 +190,14 @@ struct OriginStates: EnginePart {
             notePortal(origin.name)
             return .portal
         }
-        var url = origin.baseURL
-        if isPage {
-            let nowhere = String(UInt64(context.randomUnit() * 0x1p64), radix: 16)
-            let path = url.path.hasSuffix("/") ? url.path : url.path + "/"
-            url = (try? url.resolving(path + "larder-\(nowhere)")) ?? url
-        }
         do throws(UpstreamError) {
-            let reply = try await ask(origin, url)
-            var headers = reply.headers
-            // A portal may give its pages another type, or none.
-            if isPage, FlightRules.isPage(startingWith: await reply.body.read(upTo: 256).bytes) {
-                headers.set("Content-Type", "text/html")
+            if isPage {
+                let (status, headers) = try await askNowhere(origin)
+                return noteProbe(of: origin, status, headers, isPagePortals: true)
+                    ? .origin : .portal
             }
-            return noteProbe(of: origin, reply.status, headers, isPagePortals: isPage)
-                ? .origin : .portal
+            let reply = try await ask(origin, origin.baseURL)
+            return noteProbe(of: origin, reply.status, reply.headers) ? .origin : .portal
         } catch {
             return .notKnown
         }
@@ -197,7 +221,7 @@ struct OriginStates: EnginePart {
 
     /// Notes whether the origin has pages: over https nothing else can have sent one.
     func notePage(_ head: ResponseHead, from url: WebURL, of origin: OriginSettings) {
-        guard url.isSecure, head.isPage, url.originText == origin.baseURL.originText,
+        guard url.isSecure, head.isPage, origin.isHost(of: url),
             context.health[origin.name]?.hasPages != true
         else { return }
         context.health.change(origin.name) { $0.pageCame() }
@@ -212,10 +236,15 @@ struct OriginStates: EnginePart {
     }
 
     /// Notes that no answer has come for some time since the request left.
-    func noteResponseTimeout(of origin: OriginName, after departures: AsyncStream<Void>) async {
+    func noteResponseTimeout(
+        of request: UpstreamRequest,
+        after departures: AsyncStream<Void>
+    ) async {
+        // A host that the origin redirects to is another server.
+        guard request.origin.isHost(of: request.url) else { return }
         for await _ in departures { break }
         guard (try? await clock.sleep(for: Limits.silenceTime)) != nil else { return }
-        noteResponseTimeout(origin)
+        noteResponseTimeout(request.origin.name)
     }
 
     func notePortal(_ origin: OriginName) {
@@ -279,22 +308,24 @@ extension UpstreamError {
 /// Origins that told an account to wait; requests that no client waits for leave them alone
 /// meanwhile.
 extension OriginStates {
+    /// Notes the rest that the answer of a URL asks for, if that is on the origin's host.
     func noteRest(
-        of origin: OriginName,
+        of origin: OriginSettings,
+        _ url: WebURL,
         for scope: Scope,
         _ head: ResponseHead,
         tellsQueue: Bool = true
     ) {
-        guard let time = head.rest else { return }
-        let now = clock.monotonic()
-        let end = context.health.change(origin) {
+        guard let time = head.rest, origin.isHost(of: url) else { return }
+        let (name, now) = (origin.name, clock.monotonic())
+        let end = context.health.change(name) {
             $0.askedForRest(of: scope, for: time, now: now)
         }
         guard let end else { return }
         guard tellsQueue else { return }
         let moment = clock.bootMoment(of: end)
         context.modifiers.post(
-            .told { $0.originAskedToWait(origin, for: scope, until: moment, now: $1) }
+            .told { $0.originAskedToWait(name, for: scope, until: moment, now: $1) }
         )
     }
 

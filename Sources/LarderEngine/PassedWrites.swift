@@ -129,7 +129,8 @@ package struct PassedWrites: EnginePart {
         _ scope: ScopeKey,
         _ cancellation: ClientCancellation
     ) async throws(Problem) -> Bool {
-        let ids = ids(of: url, scope).filter { store.modifiers.isTarget(scope, $0) }
+        let written = WrittenURL(context: context, url: url, scope: scope)
+        let ids = written.targets.filter { store.modifiers.isTarget(scope, $0) }
         guard !ids.isEmpty else { return true }
         let outcome = try await context.wait(
             upTo: origin.fetch.timeout,
@@ -198,31 +199,6 @@ private final class FirstReply: Sendable {
 
     func tell(_ reply: sending RawReply?) {
         waiting.withLock { $0.take() }?.resume(returning: reply)
-    }
-}
-
-extension PassedWrites {
-    /// The targets under which writes of a URL are queued: its own id, and the entity at the URL.
-    fileprivate func ids(of url: WebURL, _ scope: ScopeKey) -> [EntryID] {
-        guard let id = try? EntryID(url) else { return [] }
-        return [id] + (context.entity(at: id, in: scope).map { [EntryID($0)] } ?? [])
-    }
-
-    /// Makes the cached answers of a written URL stale, and what reads in flight say of it old.
-    fileprivate func noteWritten(_ url: WebURL, _ scope: ScopeKey) async {
-        let ids = ids(of: url, scope)
-        for id in ids {
-            for place in context.lookupScopes(scope, id).scopes {
-                context.reads.writeConfirmed(id, in: place, touching: .all)
-            }
-        }
-        guard let id = ids.first else { return }
-        do throws(StoreError) {
-            let scopes = context.lookupScopes(scope, id).scopes
-            try await store.markStale(id, in: scopes)
-        } catch {
-            context.note("a written URL was not marked stale", error, of: id)
-        }
     }
 }
 
@@ -326,7 +302,7 @@ private struct PassedWriteRun: Sendable {
             }
             // The origin may have done it.
             if isSent.isUp, !error.isConnectFailure, !write.isSafe {
-                await PassedWrites(context: context).noteWritten(write.url, write.scope)
+                await written(write.url).invalidate()
             }
             guard !Task.isCancelled else { return context.isDraining ? .daemonEnds : nil }
             return problem(error)
@@ -340,7 +316,7 @@ private struct PassedWriteRun: Sendable {
             url: write.url,
             headers: write.headers,
             timeout: Limits.requestTimeMax,
-            purpose: .passingOn,
+            purpose: .passedWrite,
             isRepeatable: write.isSafe || isRepeatable
         )
         switch body {
@@ -388,17 +364,20 @@ private struct PassedWriteRun: Sendable {
             states.noteAnswer(origin.name)
         }
         states.notePage(head, from: write.url, of: origin)
-        states.noteRest(of: origin.name, for: write.scope.scope, head)
+        states.noteRest(of: origin, write.url, for: write.scope.scope, head)
         if !write.isSafe, (200..<400).contains(reply.status) {
-            let written = PassedWrites(context: context)
-            await written.noteWritten(write.url, write.scope)
+            await written(write.url).invalidate()
             // Of COPY and MOVE (RFC 4918 10.3).
             let place = write.headers["Destination"].flatMap { try? write.url.resolving($0) }
             if let place, place.originText == write.url.originText {
-                await written.noteWritten(place, write.scope)
+                await written(place).invalidate()
             }
         }
         return nil
+    }
+
+    private func written(_ url: WebURL) -> WrittenURL {
+        WrittenURL(context: context, url: url, scope: write.scope)
     }
 
     private func begin(_ reply: UpstreamReply) {

@@ -131,8 +131,9 @@ struct PrefetchList: EnginePart {
         _ again: LastQuery?,
         _ order: inout Order
     ) async throws(Problem) -> [NewPrefetchItem] {
-        let prefix = EntryID.entityPrefix(origin) + type + ":"
-        let example = try EntryID(command: "entity:\(origin)/\(type):1")
+        let keys = EntityKey.typePrefix(type)
+        let prefix = EntryID.entityPrefix(origin) + keys
+        let example = try EntryID(command: "entity:\(origin)/\(keys)1")
         let selected = try await storing(await store.prefetches.uses(in: scope))
         let since = again.map { $0.latestUse ?? selected.values.max() ?? 0 }
         var ranks: [EntryID: Rank] = [:]

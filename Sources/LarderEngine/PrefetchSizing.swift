@@ -123,6 +123,8 @@ struct PrefetchSizing {
         )
         do throws(UpstreamError) {
             let reply = try await context.ask(request, for: scope.scope)
+            let head = reply.head(now: context.clock.now())
+            context.originStates.noteRest(of: origin, url, for: scope.scope, head)
             while try await reply.body.next() != nil {}
             let coding = reply.headers["Content-Encoding"] ?? "identity"
             guard reply.status == 200, coding == "identity",

@@ -3,6 +3,7 @@ import LarderModel
 import LarderNormalize
 import LarderStore
 import LarderStrategy
+import Logging
 import Synchronization
 
 /// Reads of origins that are in flight, and which of their answers are out of date (P-06).
@@ -242,6 +243,36 @@ extension ReadsInFlight {
                 let touched = TouchedMembers(stored: other.effect)
                 writeConfirmed(change.id, in: scope, touching: touched)
             }
+        }
+    }
+}
+
+/// A URL that the origin has changed by a write of a user (RFC 9111, section 4.4).
+struct WrittenURL: EnginePart {
+    let context: EngineContext
+    let url: WebURL
+    let scope: ScopeKey
+
+    /// The targets under which writes of the URL are queued: its own id, and the entity at the URL.
+    var targets: [EntryID] {
+        guard let id = try? EntryID(url) else { return [] }
+        return [id] + (context.entity(at: id, in: scope).map { [EntryID($0)] } ?? [])
+    }
+
+    /// Makes the cached answers of the URL stale, also those of reads with a body.
+    ///
+    /// Answers that are on their way are old from now on.
+    func invalidate() async {
+        for id in targets {
+            for place in context.lookupScopes(scope, id).scopes {
+                context.reads.writeConfirmed(id, in: place, touching: .all)
+            }
+        }
+        guard let id = targets.first else { return }
+        do throws(StoreError) {
+            try await store.markStale(id, in: context.lookupScopes(scope, id).scopes)
+        } catch {
+            context.note("a written URL was not marked stale", error, of: id)
         }
     }
 }

@@ -28,6 +28,9 @@ package struct OriginSettings: Equatable, Sendable {
         self.baseURL = baseURL
     }
 
+    /// Whether a URL is on the origin's host, and not on one that it redirects to.
+    package func isHost(of url: WebURL) -> Bool { url.originText == baseURL.originText }
+
     /// The path of a URL after the base URL, without the query; nil for one that is not under it.
     package func path(of url: WebURL) -> String? {
         guard baseURL.isPrefix(of: url) else { return nil }

@@ -350,15 +350,22 @@ struct PrefetchTests {
         #expect(fixture.upstream.asked.all.isEmpty)
     }
 
-    @Test("A query selects the entities that were used last, by their own URLs (S45)")
-    func entities() async throws {
-        try await EngineFixture.run(.with { $0.origin.normalize = userRules }) { fixture in
-            let users = (1...3).map { #"{"type":"User","id":\#($0)}"# }.joined(separator: ",")
+    @Test(
+        "A query selects the entities that were used last, by their own URLs (S45)",
+        arguments: ["User", "schema:User", "a/b%"]
+    )
+    func entities(type: String) async throws {
+        let rules = NormalizeRules(
+            byType: .standard,
+            types: [TypeRule(type: type, url: "/users/{id}")]
+        )
+        try await EngineFixture.run(.with { $0.origin.normalize = rules }) { fixture in
+            let users = (1...3).map { #"{"type":"\#(type)","id":\#($0)}"# }.joined(separator: ",")
             try await fixture.cache(fixture.url("/list"), .json("[\(users)]"))
             fixture.upstream.answerOthers { request in
-                .json(#"{"type":"User","id":\#(request.url.pathAndQuery.last ?? "0")}"#)
+                .json(#"{"type":"\#(type)","id":\#(request.url.pathAndQuery.last ?? "0")}"#)
             }
-            var query = PrefetchEntities(origin: "example", type: "User")
+            var query = PrefetchEntities(origin: "example", type: type)
             query.limit = 2
             let item = PrefetchItem(entities: query)
             let report = try await fixture.prefetch(changing: { command in

@@ -1,4 +1,5 @@
 import LarderAPI
+import LarderJSON
 import LarderModel
 import LarderStore
 import LarderStrategy
@@ -50,6 +51,47 @@ struct ProbingTests {
         #expect(fixture.upstream.asked.all.count == 2)
         #expect(context.health[try name()]?.state == .online)
         cancellation.end()
+    }
+
+    @Test(
+        "A page or a redirect of the base URL keeps no origin captive, one of any path does",
+        .engine { $0.origin.baseURL = try WebURL("http://api.example.com") },
+        arguments: [true, false]
+    )
+    func ownPage(isEverywhere: Bool) async throws {
+        let page = ScriptedAnswer.reply("<html>", headers: ["Content-Type": "text/html"])
+        let redirect = ScriptedAnswer.reply(status: 302, headers: ["Location": "http://other/"])
+        let (context, name) = (fixture.engine.context, try name())
+        for answer in [page, redirect] {
+            fixture.upstream.answerOthers { request in
+                request.url.path == "/" || isEverywhere ? answer : .reply(status: 404)
+            }
+            context.originStates.notePortal(name)
+            await context.originStates.probe(name)
+            #expect(context.health[name]?.state == (isEverywhere ? .captive : .online))
+        }
+    }
+
+    @Test(
+        "A write is sent though its queue heard of a portal after the origin was back (case 25)",
+        .engine { $0.origin.baseURL = try WebURL("http://api.example.com") }
+    )
+    func lateNews() async throws {
+        let (context, name) = (fixture.engine.context, try name())
+        let url = try WebURL("http://api.example.com/w")
+        fixture.upstream.answerOthers { _ in .reply(status: 204) }
+        context.originStates.noteAnswer(name)
+        let effect = try Effect.json(#"{"type":"put","value":1}"#)
+        try await fixture.write(EntryID("a"), effect, "POST", to: url, hold: .seconds(3_600))
+        context.modifiers.post(
+            .told { $0.originWentDown(name, isCaptive: true, randomUnit: 0, now: $1) }
+        )
+        let id = try await fixture.write(EntryID("b"), effect, "POST", to: url)
+        while try await fixture.engine.modifiers.modifier(id, fixture.scope).state != .confirmed {
+            fixture.clock.advance(by: .milliseconds(500))
+            for _ in 0..<50 { await Task.yield() }
+        }
+        #expect(fixture.upstream.asked.all.count { $0.method == "POST" } == 1)
     }
 
     @Test("A client's request that is answered tells those who wait as well")

@@ -41,6 +41,33 @@ struct RedirectTests {
         try result.get()
     }
 
+    @Test("A failure of a host that the origin redirects to is none of the origin")
+    func elsewhere() async throws {
+        let other = try await OriginServer.start()
+        other.answer("/busy", with: .text("", status: 503, headers: ["Retry-After": "300"]))
+        var setup = GatewayFixture.Setup()
+        setup.adjust = { origin in
+            origin.redirectHosts = try [other.port, 1].map { try HostPort("127.0.0.1:\($0)") }
+        }
+        let result: Result<Void, any Error>
+        do {
+            try await GatewayFixture.run(setup) { gateway in
+                for place in [try other.url("/busy").text, "http://127.0.0.1:1/"] {
+                    gateway.answer("/doc", with: .redirect(to: place, status: 302))
+                    #expect(try await gateway.raw("/doc").status >= 500)
+                    let origins = try await gateway.connect().ask("GET", "/v1/origins").text
+                    #expect(origins.contains(#""state":"online""#), "\(origins)")
+                    #expect(origins.contains(#""retry_after_until":null"#), "\(origins)")
+                }
+            }
+            result = .success(())
+        } catch {
+            result = .failure(error)
+        }
+        await other.stop()
+        try result.get()
+    }
+
     @Test(
         "A write stays the same write over all hops, and loses credentials only",
         arguments: [[307, 308, 307], [308, 307, 308]]
