@@ -285,6 +285,21 @@ extension Effect {
         case _: false
         }
     }
+
+    /// Whether what a target is does not tell that it was not done: a number that was added to, or
+    /// an element that the server has completed.
+    package var isUncheckable: Bool {
+        switch self {
+        case .add: true
+        case .listAdd(let changes):
+            changes.contains { change in
+                change.key == nil
+                    && change.values.contains { if case .object = $0 { true } else { false } }
+            }
+        case .all(let effects): effects.contains(where: \.isUncheckable)
+        case _: false
+        }
+    }
 }
 
 extension TargetContent {

@@ -52,7 +52,7 @@ extension ModifierQueue {
         var mayLead: Bool
         var mayFollow: Bool
         /// Whether a person decides after each attempt without a clear answer.
-        let holds: Bool
+        var holds: Bool
         /// Whether the present attempt has an If-Match of the daemon.
         var isConditional = false
         var mayHaveLeft: Bool

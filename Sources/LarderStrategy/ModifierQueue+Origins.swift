@@ -61,6 +61,7 @@ extension ModifierQueue {
         for record in records {
             set(record.resends, of: record.number, now, &actions)
             guard let slot = slots[record.number] else { continue }
+            nodes[Int(slot)].holds = record.holds
             nodes[Int(slot)].mayLead = record.mayLead
             nodes[Int(slot)].mayFollow = record.mayFollow
         }

@@ -205,6 +205,9 @@ package struct ModifierRequest: Equatable, Sendable {
         }
         let isSaid = headers.list("Preference-Applied").map(Self.saysRepresentation) ?? false
         guard rule == .representation || isSaid, let own = ownTarget else { return .none }
+        // A 201 to a POST represents what was created, and not the list that it was created in.
+        let isCreation = head.status == 201 && method == "POST"
+        if isCreation, let url = try? EntryID(flight.url), own == url { return .none }
         return .representation(of: own)
     }
 

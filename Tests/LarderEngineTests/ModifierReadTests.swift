@@ -148,6 +148,33 @@ struct ModifierReadTests {
         #expect(reads().last?.purpose == .write)
     }
 
+    @Test(
+        "After a 412 to a repeat, nothing shows that what adds was not done (case 22)",
+        arguments: [
+            (#"{"type":"add","value":{"/n":1}}"#, ModifierVerdict.unclear(.refusedRepeat)),
+            (#"{"type":"list_add","value":{"/l":[{"a":1}]}}"#, .unclear(.refusedRepeat)),
+            (#"{"type":"list_add","value":{"/l":[1]}}"#, .conflict(.look)),
+            (
+                #"{"type":"list_add","value":{"/l":{"by":"a","values":[{"a":1}]}}}"#,
+                .conflict(.look)
+            ),
+            (
+                #"{"type":"list_add","value":{"/l":{"by":"a","values":[{"a":2}]}}}"#,
+                .confirmed(.none)
+            ),
+        ]
+    )
+    func adding(effect: String, verdict: ModifierVerdict) async throws {
+        try await fixture.cache(url, .json(#"{"n":1}"#))
+        let id = try await accept("m-1", effect, hold: Self.wait)
+        let store = fixture.engine.store
+        let number = try #require(try await store.modifiers.number(id, of: fixture.scope))
+        let whole = try #require(try await store.modifiers.whole(number))
+        fixture.upstream.answer(url, with: .json(#"{"n":2,"l":[{"a":2}]}"#))
+        let check = EffectCheck(context: fixture.engine.context, group: [whole], bases: [:])
+        #expect(await check.verdict() == verdict)
+    }
+
     @Test("A 412 to the first attempt begins another round, whatever is there (cases 19 and 22)")
     func firstPrecondition() async throws {
         let writes = try fixture.url("/w")

@@ -1,4 +1,5 @@
 import LarderAPI
+import LarderJSON
 import LarderModel
 import LarderStore
 import LarderTestSupport
@@ -45,6 +46,26 @@ struct PostReadTests {
             }
             #expect(try await fixture.post(url, "c", .cacheOnly).refusal?.kind == .miss)
             #expect(try await fixture.cached(url).refusal?.kind == .miss)
+        }
+    }
+
+    @Test("A confirmed write makes what is kept of its URL stale, also with another target (S34)")
+    func written() async throws {
+        let hour: (inout OriginSettings) -> Void = { $0.fetch.ttl = .seconds(3_600) }
+        try await run(adjusting: hour) { fixture, url in
+            fixture.upstream.answerOthers { _ in .json("1") }
+            // A GET and a POST from the cache, and how often the origin was asked.
+            let asked = {
+                _ = try await fixture.post(url, "a", .cacheFirst)
+                try await fixture.fetch(url, .cacheFirst)
+                return fixture.upstream.asked.all.count { $0.url == url && $0.method != "PUT" }
+            }
+            #expect(try await asked() == 2)
+            #expect(try await asked() == 2)
+            let value = try Effect.json(#"{"type":"put","value":1}"#)
+            let id = try await fixture.write(.url(fixture.url("/note")), value, "PUT", to: url)
+            #expect(try await fixture.settled(id).state == .confirmed)
+            #expect(try await asked() == 4)
         }
     }
 

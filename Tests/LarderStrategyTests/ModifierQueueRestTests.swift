@@ -216,6 +216,17 @@ struct ModifierQueueRestTests {
         #expect(script.wait(1) == .decision)
     }
 
+    @Test("A corrected rule to hold makes a server's failure a person's decision (cases 10, 22)")
+    mutating func correctedHold() throws {
+        var record = try script.record(1, resends: false)
+        #expect(script.add([record]) == [1])
+        record.holds = true
+        let (origin, now) = (script.origin, script.now)
+        #expect(script.queue.originChanged(origin, records: [record], now: now).isEmpty)
+        #expect(script.finish(1, .serverFailed(retryAfter: nil)).isEmpty)
+        #expect(script.wait(1) == .decision)
+    }
+
     @Test("An origin set online ends backoffs, and no time that it has asked for")
     mutating func setOnline() throws {
         let origin = script.origin

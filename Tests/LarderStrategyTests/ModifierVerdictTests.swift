@@ -208,6 +208,10 @@ struct ModifierVerdictTests {
                 .confirmed(.none)
             ),
             (
+                request("POST", to: list, targets: [try EntryID(list)]), 201,
+                fields(["Preference-Applied": "return=representation"]), .confirmed(.none)
+            ),
+            (
                 request("PUT"), 200,
                 fields(["Preference-Applied": "respond-async, return = \"representation\""]), whole
             ),
