@@ -102,7 +102,7 @@ extension Problem {
             self.init(
                 .overloaded,
                 "the daemon cannot open a connection: \(reason)",
-                hint: "Raise the limit of open files, LimitNOFILE= of the unit, or try again."
+                hint: "Try again; if files are short, raise LimitNOFILE= of the unit."
             )
         case .overloaded:
             self.init(.overloaded, "\(Limits.flightsMax) requests are under way already")

@@ -321,8 +321,8 @@ package enum Limits {
     package static let upstreamIdleTime = Duration.seconds(45)
     /// Fetches in flight at the same time; one more is answered 503.
     package static let flightsMax = 1_024
-    /// Of these for one account of one user, so that one user cannot shut the others out.
-    package static let flightsPerScopeMax = 512
+    /// Of these for one user, so that one user cannot shut the others out.
+    package static let flightsPerUserMax = 512
     /// The first pause before an origin that is down is probed; it doubles.
     package static let probePauseBase = Duration.seconds(1)
     /// The longest: a waiting client hears at most half a minute late.
@@ -488,8 +488,7 @@ package enum Limits {
     package static let socketRetryBase = Duration.milliseconds(10)
     /// How long a client waits for what the daemon answers from its own memory and files.
     package static let reportTime = Duration.seconds(60)
-    /// The shortest pause before a client connects again whose stream broke. The longest one of an
-    /// outage doubles with each attempt, and chance decides between the two.
+    /// The shortest pause before a client connects again whose stream broke; the longest doubles.
     package static let followRetryBase = Duration.milliseconds(100)
     /// The longest of these pauses: a daemon that is back is found within it.
     package static let followRetryMax = Duration.seconds(5)

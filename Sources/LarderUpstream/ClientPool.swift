@@ -222,6 +222,8 @@ struct ConnectionSettings: Hashable {
     let proxy: ProxySettings?
     let tls: TLSSettings
     let purpose: UpstreamRequest.Purpose
+    /// So that streams of one user hold up none of others; nil if the answer may be for several.
+    let user: UInt32?
 
     /// Only the origin sees the client's certificate, and no host that it redirects to.
     init(for request: UpstreamRequest) {
@@ -236,6 +238,11 @@ struct ConnectionSettings: Hashable {
         }
         self.tls = tls
         purpose = request.purpose
+        user =
+            switch request.purpose {
+            case .read, .write: nil
+            case .passingOn, .passedWrite, .upload: request.user
+            }
     }
 
     /// Whether the connection's peer is the host of the URL, so that its address counts.

@@ -10,6 +10,8 @@ package struct UpstreamRequest: Equatable, Sendable {
         /// An answer that goes to a client as it arrives: a slow client holds up no other client's
         /// answers.
         case passingOn
+        /// A write that a client waits for: it does not wait for answers that are passed on.
+        case passedWrite
         /// A request with an ``UpstreamUpload``: a new connection, which no other request uses.
         case upload
         /// A modifier: it neither waits for reads nor holds them up.
@@ -17,6 +19,8 @@ package struct UpstreamRequest: Equatable, Sendable {
     }
 
     package var origin: OriginSettings
+    /// The user whose connections a request takes that is passed on; nil for the daemon's own.
+    package var user: UInt32?
     /// A token of RFC 9110 9.1, in the case in which it is sent.
     package var method: String
     /// The target URL; after a redirect it may be on another host than the origin's.

@@ -1,10 +1,33 @@
 import LarderModel
 import LarderTestSupport
-import LarderUpstream
 import Testing
+
+@testable import LarderUpstream
 
 @Suite("Requests as an origin gets them", .timeLimit(.minutes(5)))
 struct HTTPUpstreamRequestTests {
+    @Test("A request that is passed on takes connections of its user, and a read those of all")
+    func connectionsOfUsers() throws {
+        let origin = OriginSettings(name: try OriginName("o"), baseURL: try WebURL("http://a/"))
+        func settings(_ purpose: UpstreamRequest.Purpose, _ user: UInt32) -> ConnectionSettings {
+            var request = UpstreamRequest(
+                origin: origin,
+                url: origin.baseURL,
+                timeout: .seconds(1),
+                purpose: purpose
+            )
+            request.user = user
+            return ConnectionSettings(for: request)
+        }
+        for purpose in [UpstreamRequest.Purpose.passingOn, .passedWrite, .upload] {
+            #expect(settings(purpose, 1) != settings(purpose, 2))
+        }
+        for purpose in [UpstreamRequest.Purpose.read, .write] {
+            #expect(settings(purpose, 1) == settings(purpose, 2))
+        }
+        #expect(settings(.passingOn, 1) != settings(.passedWrite, 1))
+    }
+
     @Test("The client's header fields go as they are, over them the origin's, then our defaults")
     func headers() async throws {
         try await withOrigin { fixture in
