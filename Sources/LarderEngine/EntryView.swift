@@ -376,8 +376,8 @@ extension TargetReader {
 extension EntryReader {
     /// The view of an entity, under its key or under its own `url`; nil for a miss.
     ///
-    /// References are expanded `depth` levels deep. Deeper ones show the keys of their entities,
-    /// and `null` for evicted entities.
+    /// References are expanded `depth` levels deep, or not at all if that is too large. Deeper ones
+    /// show the keys of their entities, and `null` for evicted entities.
     func view<Row>(
         of name: EntityName,
         at url: EntryID? = nil,
@@ -422,18 +422,29 @@ extension EntryReader {
         let places = reader.places(of: place)
         let rules = context.entityRules(of: name.origin)
         let rebuilder = reader.loopBudget.rebuilder(rules, bytesMax: Limits.normalizedBodyBytesMax)
-        let outcome = try rebuilder.show(name.key, expanding: depth, isPartial: true) {
-            (key) throws(StoreError) -> FoundEntity in
-            for place in places {
-                guard let found = try found(key, in: place) else { continue }
-                revision = max(revision, found.revision)
-                pending.add(found.pending, of: key)
-                return FoundEntity(found.held)
+        func rebuilt(_ depth: Int) throws(StoreError) -> RebuildOutcome {
+            (revision, pending) = (known.revision, PendingChanges())
+            let outcome = try rebuilder.show(name.key, expanding: depth, isPartial: true) {
+                (key) throws(StoreError) -> FoundEntity in
+                for place in places {
+                    guard let found = try found(key, in: place) else { continue }
+                    revision = max(revision, found.revision)
+                    pending.add(found.pending, of: key)
+                    return FoundEntity(found.held)
+                }
+                return .evicted
             }
-            return .evicted
+            try reader.loopBudget.check(outcome)
+            return outcome
         }
-        try reader.loopBudget.check(outcome)
-        guard case .shown(let answer) = outcome else { return deleted }
+        var outcome = try rebuilt(depth)
+        if case .tooLarge = outcome, depth > 0 { outcome = try rebuilt(0) }
+        let answer: RebuiltAnswer
+        switch outcome {
+        case .shown(let shown): answer = shown
+        case .deleted: return deleted
+        case .evicted, .tooLarge: return nil
+        }
         var entry = Entry(
             id: id,
             kind: id.isEntity ? .entity : .fetched,

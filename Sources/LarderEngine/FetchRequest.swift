@@ -51,13 +51,23 @@ struct FetchRequest: Sendable {
         range?.isOfWholeBody == true && showsAnswer(context, scope)
     }
 
-    /// Whether no waiting write can show in the answer; else a part is cut from the whole view.
+    /// Whether the answer goes to the client without being stored, as the client wants it.
+    ///
+    /// If writes wait that may show in it, it is stored to show them.
+    func passesWhole(_ context: EngineContext, _ scope: ScopeKey) -> Bool {
+        guard let raw, !raw.isKept else { return false }
+        return raw.isEventStream || !mayShowWrites(context, scope)
+    }
+
     private func showsAnswer(_ context: EngineContext, _ scope: ScopeKey) -> Bool {
-        guard command.content == nil, let id = command.id, !context.isTargeted(scope, id) else {
-            return false
-        }
-        return !context.store.modifiers.hasTargets
-            || context.origins.entityRules[origin.name] == nil
+        command.content == nil && command.id != nil && !mayShowWrites(context, scope)
+    }
+
+    /// Whether a waiting write may show in the answer; then a part is cut from the whole view.
+    private func mayShowWrites(_ context: EngineContext, _ scope: ScopeKey) -> Bool {
+        guard context.store.modifiers.hasTargets else { return false }
+        let isTargeted = command.id.map { context.isTargeted(scope, $0) } ?? false
+        return isTargeted || context.origins.entityRules[origin.name] != nil
     }
 
     var policy: FetchPolicy { raw?.policy ?? command.policy ?? origin.fetch.policy }

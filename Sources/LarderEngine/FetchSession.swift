@@ -29,6 +29,7 @@ struct FetchSession<Printer: FetchPrinter> {
     var following: Following?
     var hasPendingWrites = false
     var waiting: Interest?
+    /// The state of the origin that a follower was told last.
     var toldOrigin = ""
     /// Keeps changes of the origin's state from piling up.
     var hasOriginNews: Flag?
@@ -115,7 +116,7 @@ struct FetchSession<Printer: FetchPrinter> {
     private mutating func askNetwork(wait: Duration?) {
         if let wait { timers.set(wait, .networkWaitElapsed) }
         let passesRange = cached == nil && request.passesRange(context, scope)
-        askNetwork(passingOn: request.raw?.isKept == false || passesRange)
+        askNetwork(passingOn: request.passesWhole(context, scope) || passesRange)
     }
 
     mutating func askNetwork(passingOn isPassed: Bool) {

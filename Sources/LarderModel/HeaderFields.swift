@@ -151,6 +151,16 @@ package enum HeaderList {
     }
 }
 
+extension String {
+    /// The text without the blanks around it, which are no part of a field's value (RFC 9110 5.5).
+    ///
+    /// The parser of requests and answers leaves those after the value where they are.
+    package var withoutBlanks: String {
+        guard utf8.first?.isBlank == true || utf8.last?.isBlank == true else { return self }
+        return self[...].utf8.trimmed
+    }
+}
+
 extension Substring.UTF8View {
     /// The text without the blanks around it.
     package var trimmed: String {

@@ -152,8 +152,10 @@ extension RebuildOutput {
         return last
     }
 
-    /// Whether the next value is the root.
-    var isAtRoot: Bool { mutating get { solid(before: count) == nil } }
+    /// Whether the next value is the root: nothing or a byte order mark is before it.
+    var isAtRoot: Bool {
+        mutating get { solid(before: count).map { $0 == 2 && bytes[$0] == 0xBF } ?? true }
+    }
 
     /// Whether a value that comes now is a member's; else it is an element.
     var isAtMember: Bool {

@@ -35,7 +35,9 @@ struct SplitRun {
 
     /// Visits all values; returns false if entities are nested too deeply.
     mutating func visitAll() -> Bool {
-        guard recognition.tape.items[0].isContainer else { return true }
+        let root = recognition.tape.items[0]
+        // Only an object can be the entity of a given key.
+        guard rootKey == nil ? root.isContainer : root.kind == .beginObject else { return true }
         return visit(0, position: 0)
     }
 

@@ -40,7 +40,7 @@ struct Exchange: Sendable {
     }
 
     var fields: HeaderFields {
-        HeaderFields(head.headers.map { HeaderFields.Field(name: $0.name, value: $0.value) })
+        HeaderFields(head.headers.map { .init(name: $0.name, value: $0.value.withoutBlanks) })
     }
 
     /// Preconditions of a write, from `If-Match` and `If-None-Match`.
@@ -113,11 +113,7 @@ struct Exchange: Sendable {
     }
 
     /// The same with a request id of its own: a problem that is a part of an answer.
-    func named(_ problem: Problem) -> Problem {
-        var problem = told(problem)
-        problem.requestID = server.nextRequestID()
-        return problem
-    }
+    func named(_ problem: Problem) -> Problem { server.named(told(problem)) }
 
     /// Answers with a value of the API.
     ///
@@ -151,8 +147,7 @@ struct Exchange: Sendable {
     }
 
     func respond(_ problem: Problem, _ headers: HTTPHeaders = HTTPHeaders()) async {
-        let problem = told(problem)
-        await writer.respond(problem, requestID: server.nextRequestID(), headers)
+        await writer.respond(named(problem), headers)
     }
 }
 

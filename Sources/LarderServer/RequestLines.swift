@@ -1,4 +1,5 @@
 import Glibc
+import LarderModel
 import NIOCore
 import NIOHTTP1
 
@@ -133,8 +134,10 @@ final class RequestLines: ChannelInboundHandler {
                 }
             }
             let count: Int
+            var isHead = false
             switch place {
             case .line, .fields, .chunks:
+                if case .chunks = place {} else { isHead = true }
                 guard let end = rest.withUnsafeReadableBytes(section) else {
                     place = .refused
                     rest.clear()
@@ -153,7 +156,7 @@ final class RequestLines: ChannelInboundHandler {
                 place = .nowhere
                 continue
             }
-            context.fireChannelRead(wrapInboundOut(piece))
+            context.fireChannelRead(wrapInboundOut(isHead ? piece.fieldText : piece))
         }
     }
 
@@ -194,5 +197,13 @@ final class RequestLines: ChannelInboundHandler {
         let line = lineEnd + text.suffix(16)
         let version = line.split(separator: UInt8(ascii: " ")).last ?? []
         return !["RTSP/", "ICE/"].contains { version.starts(with: $0.utf8) }
+    }
+}
+
+extension ByteBuffer {
+    /// The same as valid UTF-8; the parser would replace other bytes (``FieldBytes``).
+    fileprivate var fieldText: ByteBuffer {
+        guard readableBytesView.contains(where: { $0 >= 0x80 }) else { return self }
+        return ByteBuffer(bytes: FieldBytes.escaped(Array(readableBytesView)))
     }
 }

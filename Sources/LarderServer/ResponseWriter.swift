@@ -38,13 +38,7 @@ struct ResponseWriter: Sendable {
         await end()
     }
 
-    func respond(
-        _ problem: Problem,
-        requestID: String,
-        _ headers: HTTPHeaders = HTTPHeaders()
-    ) async {
-        var problem = problem
-        problem.requestID = requestID
+    func respond(_ problem: Problem, _ headers: HTTPHeaders = HTTPHeaders()) async {
         var headers = headers
         headers.replaceOrAdd(name: "Content-Type", value: Problem.mediaType)
         headers.replaceOrAdd(name: "Cache-Control", value: "no-store")

@@ -56,7 +56,7 @@ package final class Server: Sendable {
     }
 
     private let configuration: Configuration
-    private let context: ServerContext
+    let context: ServerContext
     private let group: any EventLoopGroup
     private let stopping: AsyncStream<Void>
     private let stop: AsyncStream<Void>.Continuation

@@ -1,6 +1,7 @@
 package import LarderAPI
 import LarderEngine
 package import LarderModel
+import Logging
 import NIOCore
 import Synchronization
 
@@ -42,8 +43,17 @@ final class ServerContext: Sendable {
         await reloadConfiguration? { [self] new in standing.withLock { $0 = new } }
     }
 
-    func nextRequestID() -> String {
-        "\(run)-\(requests.wrappingAdd(1, ordering: .relaxed).newValue)"
+    /// Gives a problem a request id of its own, which the log has for a fault of the daemon.
+    func named(_ problem: Problem) -> Problem {
+        var problem = problem
+        problem.requestID = "\(run)-\(requests.wrappingAdd(1, ordering: .relaxed).newValue)"
+        if problem.kind == .internal {
+            let fields: [LogKey: Logger.MetadataValue] = [
+                .requestID: "\(problem.requestID)", .reason: "\(problem.detail)",
+            ]
+            engine.logger.error("a request failed", metadata: .larder(fields))
+        }
+        return problem
     }
 }
 

@@ -127,11 +127,11 @@ final class StateWriter {
     var budget: StateBudget { StateBudget(state: self) }
     var pins: PinRows { PinRows(state: self) }
     var keepers: Keepers { Keepers(state: self) }
+    var temporaries: TemporaryRows { TemporaryRows(connection: connection) }
+    var seen: SeenRows { SeenRows(state: self) }
     var prefetches: PrefetchRows { PrefetchRows(state: self) }
     var modifiers: ModifierRows { ModifierRows(state: self) }
     var targets: TargetRows { TargetRows(state: self) }
-    var temporaries: TemporaryRows { TemporaryRows(connection: connection) }
-    var seen: SeenRows { SeenRows(state: self) }
     var views: ViewLog { ViewLog(state: self) }
 
     /// Notes that the view of an id has changed, so that its watchers hear of it.

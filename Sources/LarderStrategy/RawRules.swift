@@ -28,6 +28,8 @@ package struct RawRules: Equatable, Sendable {
     package private(set) var policy: FetchPolicy
     /// Whether the network's answer may be stored.
     package private(set) var isKept: Bool
+    /// Whether the client takes nothing but server-sent events, which have no end.
+    package let isEventStream: Bool
     private var isNoCache = false
     private var isOnlyCached = false
     private var maxAge: Duration?
@@ -51,7 +53,10 @@ package struct RawRules: Equatable, Sendable {
     /// - An argument that cannot be read counts as zero, the strictest value.
     package init(_ policy: FetchPolicy, control: String, accept: String? = nil) {
         self.policy = policy
-        isKept = !(accept?.lowercased().hasPrefix("text/event-stream") ?? false)
+        let types = accept?.lowercased().utf8.split(separator: UInt8(ascii: ",")) ?? []
+        let names = types.map { $0.prefix { $0 != UInt8(ascii: ";") }.trimmed }
+        isEventStream = !names.isEmpty && names.allSatisfy { $0 == "text/event-stream" }
+        isKept = !isEventStream
         for directive in CacheDirective.list(control) {
             let time = directive.argument.map { Duration(deltaSeconds: $0) ?? .zero }
             switch directive.name {

@@ -158,7 +158,9 @@ final class AnswerDelegate: HTTPClientResponseDelegate {
         task: HTTPClient.Task<Void>,
         _ head: HTTPResponseHead
     ) -> EventLoopFuture<Void> {
-        let headers = HeaderFields(head.headers.map { .init(name: $0.name, value: $0.value) })
+        let headers = HeaderFields(
+            head.headers.map { .init(name: $0.name, value: $0.value.withoutBlanks) }
+        )
         guard headers.byteCount <= Limits.responseHeadBytesMax,
             headers.fields.count <= Limits.headerFieldsMax
         else {

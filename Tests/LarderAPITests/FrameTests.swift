@@ -95,11 +95,17 @@ struct FrameTests {
         )
         try expectPrinted(WatchFrame.modifier(ModifierFrame(Revision(1), modifier)))
         (modifier.reason, modifier.problem) = (.refused, Array(#"{"a": 1}"#.utf8))
+        modifier.answer = Array(#"{"status":201}"#.utf8)
         for mark in LarderModel.ModifierChange.Mark.allCases {
             modifier.mark = mark
             let frame = ModifierFrame(Revision(1), modifier, isOwn: true, hasMore: true)
             try expectPrinted(WatchFrame.modifier(frame))
+            let text = String(decoding: WatchFrame.modifier(frame).encodedLine(), as: UTF8.self)
+            #expect(text.contains(#""answer":{"status":201}"#))
         }
+        (modifier.state, modifier.problem) = (.conflict, Array("[]".utf8))
+        let line = WatchFrame.modifier(ModifierFrame(Revision(1), modifier)).encodedLine()
+        #expect(String(decoding: line, as: UTF8.self).contains(#""conflict":[]"#))
     }
 
     @Test("A printed receipt has the bytes of the coder")

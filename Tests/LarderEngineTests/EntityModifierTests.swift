@@ -34,6 +34,20 @@ struct EntityModifierTests {
 
     // MARK: Shown and taken back
 
+    @Test("An entity that is too large with what it refers to shows keys, and is not deleted")
+    func tooLarge() async throws {
+        let text = String(repeating: "x", count: 20_000)
+        let friends = (1...30).map {
+            #"{"type":"User","id":\#($0),"text":"\#(text)","of":{"type":"List","id":1}}"#
+        }
+        let list = #"{"type":"List","id":1,"users":[\#(friends.joined(separator: ","))]}"#
+        try await fixture.cache(fixture.url("/list"), .json(list))
+        try await fixture.write(.entity("User:7"), Self.renamed, hold: .seconds(3_600))
+        let shown = try await fixture.cached(fixture.url("/users/7")).lastShown
+        let end = #""of":"List:1","name":"Bea"}"#
+        #expect(shown?.text.hasSuffix(end) == true, "\(shown?.text.suffix(99) ?? "")")
+    }
+
     @Test("A modifier and its revert show in each view in one step, with one event each")
     func shownAndReverted() async throws {
         let urls = try await fixture.cacheArticles()

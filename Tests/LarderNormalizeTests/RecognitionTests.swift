@@ -184,10 +184,12 @@ struct RecognitionTests {
             return
         }
         #expect(split.keys.map(\.text) == ["User:7", "User:8"])
-        guard case .whole(.noEntity, _) = splitter.split(Array("[]".utf8), path: "/", as: key)
-        else {
-            Issue.record("an array is no entity")
-            return
+        for text in ["[]", #"[{"type":"User","id":8}]"#, "1"] {
+            guard case .whole(.noEntity, _) = splitter.split(Array(text.utf8), path: "/", as: key)
+            else {
+                Issue.record("\(text) is no entity")
+                return
+            }
         }
     }
 

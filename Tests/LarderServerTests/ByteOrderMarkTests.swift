@@ -72,6 +72,24 @@ struct ByteOrderMarkTests {
         }
     }
 
+    @Test("An answer after the mark whose entity is deleted is deleted, too (S51)")
+    func deletion() async throws {
+        try await ServerFixture.run(rules: .standard) { server in
+            let bytes = Self.mark + Array(Self.user.utf8)
+            server.upstream.answer(try ServerFixture.url("/a"), with: Self.answer(bytes))
+            _ = try await ask(server, Self.path)
+            let modifier = #"""
+                {"hold":"1h","changes":[{"target":{"id":"entity:example/User:7"},
+                "effect":{"type":"delete"}}],
+                "request":{"method":"DELETE","url":"https://api.example.com/users/7"}}
+                """#
+            let client = try await server.connect()
+            let body = Array(modifier.utf8)
+            #expect(try await client.ask("POST", "/v1/modifiers", body: body).status == 202)
+            #expect(try await ask(server, Self.path).status == 410)
+        }
+    }
+
     /// The text in UTF-16 or UTF-32 with its mark.
     private static func wide(_ text: String, bytes count: Int, isBig: Bool) -> [UInt8] {
         let units =

@@ -1,4 +1,5 @@
 import Glibc
+import LarderAPI
 import LarderModel
 import LarderTestSupport
 import LarderWire
@@ -71,6 +72,17 @@ struct ListenerTests {
             Limits.connectionsPerUserMax(files: files) == min(one, Limits.connectionsPerUserMax)
         )
         #expect(Limits.connectionsMax(files: .max) == Limits.connectionsMax)
+    }
+
+    @Test("A fault of the daemon is logged under the request id that the client gets")
+    func fault() async throws {
+        try await ServerFixture.run { fixture in
+            let problem = fixture.server.context.named(Problem(.internal, "a test"))
+            _ = fixture.server.context.named(Problem(.miss, "another"))
+            let logged = fixture.log.lines.all.filter { $0.contains("request_id") }
+            #expect(logged == ["a request failed reason=a test request_id=\(problem.requestID)"])
+            #expect(!problem.requestID.isEmpty)
+        }
     }
 
     @Test("A socket's file that was removed is made again, and clients that are there go on")

@@ -204,8 +204,11 @@ struct PassingOnTests {
         }
     }
 
-    @Test("An answer that is not kept shows the effects of the client's modifiers (P-04)")
-    func modified() async throws {
+    @Test(
+        "An answer that is not kept shows the effects of the client's modifiers (P-04)",
+        arguments: [[], ["Cache-Control: no-store"]]
+    )
+    func modified(headers: [String]) async throws {
         try await GatewayFixture.run(Self.setup) { gateway in
             let url = try gateway.url("/a").text
             let modifier = """
@@ -221,7 +224,7 @@ struct PassingOnTests {
             #expect(accepted.status == 202)
             let fields = ["Cache-Control": "no-store", "Content-Type": "application/json"]
             gateway.answer("/a", with: .reply(200, fields, body: Array(#"{"n":1}"#.utf8)))
-            let response = try await gateway.raw("/a")
+            let response = try await gateway.raw("/a", headers)
             #expect(response.status == 200)
             #expect(response.body == Array(#"{"n":2}"#.utf8))
             #expect(response.headers["Larder-Pending"] == "1")

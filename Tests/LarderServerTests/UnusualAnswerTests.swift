@@ -91,6 +91,12 @@ struct UnusualAnswerTests {
                 let tag = Array("ETag: \"v".utf8) + [0xE9, 0x22]
                 #expect(answer.firstRange(of: tag) != nil, "\(path)")
             }
+            // And back: the validator is the same.
+            let client = try await gateway.connect()
+            let request = "GET \(id) HTTP/1.1\r\nHost: l\r\nConnection: close\r\nIf-None-Match: \"v"
+            try await client.send(Array(request.utf8) + [0xE9] + Array("\"\r\n\r\n".utf8))
+            let answer = try await client.rest()
+            #expect(answer.starts(with: Array("HTTP/1.1 304".utf8)))
         }
     }
 

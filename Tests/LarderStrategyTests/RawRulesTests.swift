@@ -99,4 +99,18 @@ struct RawRulesTests {
             #expect(RawRules(.networkFirst, control: control).asksNetwork)
         }
     }
+
+    @Test(
+        "A client that takes nothing but server-sent events gets a stream that is not kept",
+        arguments: [
+            ("text/event-stream", true), ("Text/Event-Stream;q=0.9", true),
+            ("text/event-stream, application/json", false), ("application/json", false),
+            ("", false),
+        ]
+    )
+    func eventStream(accept: String, isStream: Bool) {
+        let rules = RawRules(.networkFirst, control: "", accept: accept)
+        #expect(rules.isEventStream == isStream)
+        #expect(rules.isKept == !isStream)
+    }
 }

@@ -140,6 +140,8 @@ extension ChangeFrame {
 
 extension ModifierFrame {
     package func print(to json: inout JSONWriter) -> Bool {
+        // Few frames have one.
+        guard conflict == nil else { return false }
         json.member("rev", rev)
         json.member("id", id)
         json.member("state", state.rawValue)
@@ -155,9 +157,10 @@ extension ModifierFrame {
             for target in list { json.object { $0.member("id", target.id) } }
             json.endArray()
         }
-        if let problem {
-            json.name("problem")
-            json.verbatim(problem.bytes)
+        for (name, object) in [("problem", problem), ("answer", answer)] {
+            guard let object else { continue }
+            json.name(name)
+            json.verbatim(object.bytes)
         }
         if let isOwn { json.member("self", isOwn) }
         if let more { json.member("more", more) }

@@ -23,8 +23,8 @@ async function viewOf(core, { frame, line }, entry, signal) {
     const { etag, "larder-rev": rev = frame.rev } = answer.headers;
     // The body may be newer than its frame, whose marks are then those of other rows.
     const newer = { ...frame, rev: Number(rev), rows: [], entry: { ...frame.entry, etag } };
-    const shown = newer.rev === frame.rev ? frame : newer;
-    return new Snapshot(shown, line, await wholeBody(answer));
+    const isSame = newer.rev === frame.rev || (etag && etag === frame.entry.etag);
+    return new Snapshot(isSame ? frame : newer, line, await wholeBody(answer));
   } catch (error) {
     if (!(error instanceof Gone) && !(error instanceof Miss)) throw error;
     throw cutOff(`The body of ${frame.entry.id} was removed before it was read.`);
