@@ -406,7 +406,7 @@ public struct WriteConflict: Sendable {
     public func resolve(_ choice: Choice) async throws(LarderError) {
         switch choice {
         case .mine: try await client.act(.retry, onModifier: modifier.id)
-        case .theirs: try await client.act(.cancel, onModifier: modifier.id)
+        case .theirs: try await client.act(.discard, onModifier: modifier.id)
         }
     }
 }

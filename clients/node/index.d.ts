@@ -261,7 +261,7 @@ export class Write {
   drop(options?: SignalOptions): Promise<this>;
   /** Gives it up, although the origin may have applied it. */
   discard(options?: SignalOptions): Promise<this>;
-  /** Ends a conflict: `mine` sends it over the value of the origin, `theirs` cancels it. */
+  /** Ends a conflict: `mine` sends it over the value of the origin, `theirs` gives it up. */
   resolve(choice: "mine" | "theirs", options?: SignalOptions): Promise<this>;
 }
 

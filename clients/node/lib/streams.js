@@ -22,9 +22,9 @@ async function viewOf(core, { frame, line }, entry, signal) {
     const answer = await core.request("GET", path, { query, signal, fresh: true });
     const { etag, "larder-rev": rev = frame.rev } = answer.headers;
     // The body may be newer than its frame, whose marks are then those of other rows.
-    const newer = { ...frame, rev: Number(rev), rows: [], entry: { ...frame.entry, etag } };
-    const isSame = newer.rev === frame.rev || (etag && etag === frame.entry.etag);
-    return new Snapshot(isSame ? frame : newer, line, await wholeBody(answer));
+    const newer = { rev: Number(rev), rows: [], missing: [], entry: { ...frame.entry, etag } };
+    const isSame = newer.rev === frame.rev || (etag?.startsWith('"') && etag === frame.entry.etag);
+    return new Snapshot(isSame ? frame : { ...frame, ...newer }, line, await wholeBody(answer));
   } catch (error) {
     if (!(error instanceof Gone) && !(error instanceof Miss)) throw error;
     throw cutOff(`The body of ${frame.entry.id} was removed before it was read.`);

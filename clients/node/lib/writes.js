@@ -91,7 +91,7 @@ export class Write {
   }
 
   async resolve(choice, options) {
-    const action = { mine: "retry", theirs: "cancel" }[choice];
+    const action = { mine: "retry", theirs: "discard" }[choice];
     if (!action) throw new TypeError(`A conflict is resolved by mine or theirs, not ${choice}.`);
     return this.#act(action, options);
   }

@@ -145,8 +145,8 @@ class WriteState:
 
     @operation
     async def resolve(self, keep: str) -> None:
-        """Ends a conflict: `mine` sends it over the value of the origin, `theirs` cancels it."""
-        await self._act({"mine": "retry", "theirs": "cancel"}[keep])
+        """Ends a conflict: `mine` sends it over the value of the origin, `theirs` gives it up."""
+        await self._act({"mine": "retry", "theirs": "discard"}[keep])
 
     @operation
     async def wait(self, timeout: float | None = None) -> bool:
