@@ -30,8 +30,12 @@ struct CacheClock {
     ///
     /// `last` is the newest write, if there are any. If nothing was noted, no write has used any of
     /// its time.
-    func note(now: Timestamp, last: ModifierNumber) throws(StoreError) -> UncountedTime {
-        guard let uptime = cache.configuration.uptime() else { return .step(.zero) }
+    func note(
+        now: Timestamp,
+        uptime: Int64?,
+        last: ModifierNumber
+    ) throws(StoreError) -> UncountedTime {
+        guard let uptime else { return .step(.zero) }
         let (boot, offset) = (cache.configuration.boot, now.milliseconds - uptime)
         let (knownBoot, knownOffset) = (try meta("clock_boot"), try meta("clock_offset"))
         let (seen, newest) = (try meta("clock_seen"), try meta("clock_modifier"))

@@ -256,6 +256,18 @@ struct DurableRows {
         state.memory.hasUpdates = isWanted
     }
 
+    /// Whether an entity that an answer shows was found damaged, or lost in a salvage.
+    func lacksPart(_ answer: DurableRow) throws(StoreError) -> Bool {
+        let sql = """
+            WITH RECURSIVE below (row) AS (
+                SELECT child FROM reference WHERE parent = :row
+                UNION SELECT child FROM reference JOIN below ON parent = row)
+            SELECT 1 FROM below JOIN claim ON claim = row WHERE kind IS NULL LIMIT 1
+            """
+        return try state.connection.statement(sql, (":row", answer.number)).first { _ in true }
+            ?? false
+    }
+
     private func wantAnswers(showing entity: DurableRow) throws(StoreError) {
         let (scope, shared) = (entity.name.scope, state.shared.sharedScope)
         let sql = """

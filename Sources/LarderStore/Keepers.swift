@@ -43,8 +43,9 @@ struct Keepers {
         try passOn(payer, from: row)
         state.index.change(place) { $0.isPinned = !pins.isEmpty }
         if first == nil { try state.rows.noteUnkept(place) }
-        guard row.hasBytes else { return }
-        for pin in pins where pin.pin != .held {
+        let waiting = pins.filter { $0.pin != .held }
+        guard !waiting.isEmpty, row.hasBytes, try !state.rows.lacksPart(row) else { return }
+        for pin in waiting {
             if try state.reader.isHidden(id, from: pin.name.scope) == true { continue }
             try state.pins.setState(of: pin, .held, nil, isWanted: false)
             state.memory.hasUpdates = true

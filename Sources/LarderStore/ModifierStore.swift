@@ -202,10 +202,13 @@ package struct ModifierStore: Sendable {
     ///
     /// ``UncountedTime`` has the rule. Call it before the queue is read at start.
     package func correctMoments(now: Timestamp) async throws(StoreError) {
+        // Read together with `now`, and not after the wait for the writer.
+        let uptime = store.configuration.uptime()
         try await store.commits.submit(promotes: true, cache: .readsBase) {
             writer throws(StoreError) in
             let last = try writer.state.connection.integer("SELECT max(number) FROM modifier")
-            let uncounted = try writer.cache.clock.note(now: now, last: ModifierNumber(last ?? 0))
+            let newest = ModifierNumber(last ?? 0)
+            let uncounted = try writer.cache.clock.note(now: now, uptime: uptime, last: newest)
             try writer.state.clampMoments(now: now)
             try writer.cache.clock.clampMoments(now: now)
             switch uncounted {

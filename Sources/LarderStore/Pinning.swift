@@ -48,7 +48,9 @@ struct Pinning: WriterPart {
         defer { row?.release(to: shared) }
         let base = if let row { try promotion.base(row, place) } else { NewEntry?.none }
         let isHidden = try hiding.isHidden(name.id, from: name.scope)
-        let isHeld = !isHidden && (base != nil || found?.hasBytes == true)
+        var isHeld = base != nil
+        if let found, !isHeld, found.hasBytes { isHeld = try !state.rows.lacksPart(found) }
+        isHeld = isHeld && !isHidden
         guard isHeld || origin != nil else { return .done(.miss) }
         do throws(StoreError) {
             let isNew = try state.keepers.keep(name, origin: origin, isHeld: isHeld, now: now)

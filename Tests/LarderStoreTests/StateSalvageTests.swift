@@ -302,4 +302,22 @@ struct StateSalvageTests {
         try await temporary.answer("a", "[2]", in: temporary.store.key(for: .shared))
         try await expectPin("a", of: temporary, .held)
     }
+
+    @Test("A shared answer of which an entity is lost is held by no pin before its next fetch")
+    func lostSharedEntity() async throws {
+        let fixture = try AnswerFixture()
+        let temporary = fixture.temporary
+        let shared = temporary.store.key(for: .shared)
+        let feed = #"[{"type":"A","id":1,"x":1}]"#
+        try await fixture.put("feed", feed, in: shared)
+        #expect(try await temporary.pin("feed", adoptsShared: true) == .held(isNew: true))
+        let lost = EntryID(try fixture.name("A:1")).text
+        try await salvage(fixture, "DELETE FROM claim WHERE id = '\(lost)'")
+        try await expectPin("feed", of: temporary, .waiting)
+        let trouble = PinTrouble(problem: "origin-status", reason: "403")
+        try await fixture.store.pins.setTrouble(temporary.scope, named("feed"), .failed, trouble)
+        try await expectPin("feed", of: temporary, .failed)
+        try await fixture.put("feed", feed, in: shared)
+        try await expectPin("feed", of: temporary, .held)
+    }
 }
