@@ -340,12 +340,12 @@ final class OriginWaiters: Sendable {
 
 /// A wait or a wish of a client; it lasts until ``end()``, or until it is dropped.
 final class Interest: Sendable {
-    private let leave: @Sendable () -> Void
+    private let leave: Mutex<(@Sendable () -> Void)?>
 
-    init(_ leave: @escaping @Sendable () -> Void) { self.leave = leave }
+    init(_ leave: @escaping @Sendable () -> Void) { self.leave = Mutex(leave) }
 
-    deinit { leave() }
+    deinit { end() }
 
     /// Ends the wait; a second call changes nothing.
-    func end() { leave() }
+    func end() { leave.withLock { $0.take() }?() }
 }

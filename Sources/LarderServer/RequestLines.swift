@@ -204,6 +204,13 @@ extension ByteBuffer {
     /// The same as valid UTF-8; the parser would replace other bytes (``FieldBytes``).
     fileprivate var fieldText: ByteBuffer {
         guard readableBytesView.contains(where: { $0 >= 0x80 }) else { return self }
-        return ByteBuffer(bytes: FieldBytes.escaped(Array(readableBytesView)))
+        let bytes = Array(readableBytesView)
+        // A character that two reads divide stays as it is: the parser joins its parts.
+        let start = bytes.prefix(3).prefix { $0 & 0xC0 == 0x80 }.count
+        let tail = bytes.suffix(3).lastIndex { $0 >= 0xC0 }
+            .flatMap { bytes[$0...].dropFirst().allSatisfy { $0 & 0xC0 == 0x80 } ? $0 : nil }
+        let end = max(start, tail ?? bytes.endIndex)
+        let text = FieldBytes.escaped(Array(bytes[start..<end]))
+        return ByteBuffer(bytes: bytes[..<start] + text + bytes[end...])
     }
 }

@@ -260,7 +260,7 @@ expect_equal "those of a state are dropped, and counted" \
     "0|refused-1 refused-2 refused-3|cachectl: 3 writes dropped" \
     "$code|$(sort "$work/out" | xargs)|$(<"$work/err")"
 if command -v script >/dev/null; then
-    for name in 1 2; do write "seen-$name" ''; done
+    for name in 1 2; do write "refused-seen-$name" ''; done
     mkfifo "$work/typed"
     script --quiet --return --flush --log-out /dev/null --command \
         "$(printf '%q ' "$bin/cachectl" --socket "$socket" queue drop --state failed)" \
@@ -269,14 +269,14 @@ if command -v script >/dev/null; then
     exec 7>"$work/typed"
     await 20 grep --quiet --fixed-strings 'Drop 2 writes?' "$work/asked" ||
         give_up "queue drop asks" "Drop 2 writes?" "$(<"$work/asked")"
-    write unseen ''
+    write refused-unseen ''
     printf 'y\n' >&7
     wait "$asking"
     exec 7>&-
     run queue list --state failed --json
     expect_equal "a write that fails while the question is open is not dropped with the others" \
-        unseen "$(jq --raw-output .id "$work/out" | xargs)"
-    run queue drop unseen
+        refused-unseen "$(jq --raw-output .id "$work/out" | xargs)"
+    run queue drop refused-unseen
 else
     skip "a write that fails while a question is open" "script(1) is not installed"
 fi

@@ -64,8 +64,8 @@ public struct EntryItem: Codable, Equatable, Sendable {
     /// Names the owner of the row; a shared row has neither user nor account.
     package mutating func tell(_ owner: Scope) {
         switch owner {
-        case .own(let uid, let name): (user, account) = (uid, name.text)
-        case .shared: shared = true
+        case .own(let uid, let name): (user, account, shared) = (uid, name.text, nil)
+        case .shared: (user, account, shared) = (nil, nil, true)
         }
     }
 }
@@ -93,9 +93,15 @@ public struct EntryKind: WireEnum {
         self.rawValue = rawValue
     }
 
-    /// The value that has the name of the case.
     package init(_ kind: LarderModel.EntryKind) {
-        rawValue = "\(kind)"
+        self =
+            switch kind {
+            case .blob: .blob
+            case .fetched: .fetched
+            case .tombstone: .tombstone
+            case .variants: .variants
+            case .entity: .entity
+            }
     }
 }
 
