@@ -330,7 +330,7 @@ extension StateSalvage {
         WHERE scope = 'shared';
         """
 
-    /// Clears entries whose body or skeleton is lost.
+    /// Clears entries whose body or skeleton is lost, and shared answers without an entity.
     ///
     /// Pins of what cannot be shown, as a part of it is lost, want it from an origin again.
     private static let lostParts = """
@@ -339,13 +339,11 @@ extension StateSalvage {
             reason = iif(kind = \(fetched), NULL, '\(PinTrouble.damaged.reason)'),
             gone_status = NULL, wanted = (kind = \(fetched))
         WHERE pinned_at IS NOT NULL AND scope <> 'shared' AND \(isWithoutBytes);
-        UPDATE claim SET \(DurableStatement.cleared), size = \(Limits.rowOverheadBytes)
+        \(above) UPDATE claim SET \(DurableStatement.cleared), size = \(Limits.rowOverheadBytes)
             + length(CAST(scope || id || coalesce(origin, '') AS BLOB))
-        WHERE \(isWithoutBytes);
-        WITH RECURSIVE above (row) AS (
-            SELECT parent FROM reference WHERE child NOT IN (SELECT claim FROM claim)
-            UNION SELECT parent FROM reference JOIN above ON child = row)
-        UPDATE claim SET state = \(waiting), wanted = 1
+        WHERE (\(isWithoutBytes)) OR scope = 'shared' AND skeleton IS NOT NULL
+            AND claim IN (SELECT row FROM above);
+        \(above) UPDATE claim SET state = \(waiting), wanted = 1
         WHERE pinned_at IS NOT NULL AND state = \(PinState.held.rawValue) AND scope <> 'shared'
             AND (skeleton IS NOT NULL AND claim IN (SELECT row FROM above) OR shared = 1
                 AND id NOT IN (SELECT id FROM claim WHERE scope = 'shared' AND kind IS NOT NULL
@@ -354,6 +352,12 @@ extension StateSalvage {
             OR parent NOT IN (SELECT claim FROM claim WHERE kind IS NOT NULL);
         """
 
+    /// The rows above those that are lost.
+    private static let above = """
+        WITH RECURSIVE above (row) AS (
+            SELECT parent FROM reference WHERE child NOT IN (SELECT claim FROM claim)
+            UNION SELECT parent FROM reference JOIN above ON child = row)
+        """
     private static let fetched = EntryKind.fetched.rawValue
     private static let waiting = PinState.waiting.rawValue
     private static let isWithoutBytes = """
