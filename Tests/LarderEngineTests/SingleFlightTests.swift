@@ -140,7 +140,7 @@ struct SingleFlightTests {
             }
             return joined != nil
         }
-        // Whatever account they are of.
+        // The accounts of a user count together.
         let account = engine.store.key(for: .own(uid: 1_000, account: try AccountName("work")))
         for number in 0..<Limits.flightsPerUserMax {
             #expect(try sendOff(number, number.isMultiple(of: 2) ? account : fixture.scope))

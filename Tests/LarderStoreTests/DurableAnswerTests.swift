@@ -195,7 +195,7 @@ struct DurableAnswerTests {
     func damagedEntity() async throws {
         try await fixture.put("feed", Self.feed)
         try await pin(fixture, "feed")
-        // What the cache has of the entity is not damaged.
+        // The copy of the entity in the cache is not damaged.
         try await fixture.store.maintain()
         let id = EntryID(try fixture.name("B:1")).text
         try fixture.temporary.changeState(
