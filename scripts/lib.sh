@@ -73,7 +73,7 @@ programs_folder() {
 # it is built beside the debug build. It needs no library but Debian's at run time. A program exports
 # no symbols, as nothing is loaded into it; equal functions are kept once, and relocations packed
 # (glibc 2.36). The linker is the one of Swift's toolchain. The folder of the sources is in no program,
-# so that two builds of one commit are equal.
+# so that builds of one commit in two folders differ less.
 release_flags=(--configuration release --static-swift-stdlib --scratch-path .build/static
     -Xswiftc -use-ld=lld -Xlinker --gc-sections -Xlinker --no-export-dynamic -Xlinker --icf=safe
     -Xlinker -z -Xlinker pack-relative-relocs -Xswiftc -file-prefix-map -Xswiftc "$root=/usr/src/larder"
