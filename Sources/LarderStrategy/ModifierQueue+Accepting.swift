@@ -9,8 +9,9 @@ extension ModifierQueue {
     /// - `retryAfterEnd`: until when an origin has told an account to wait, if it has.
     ///
     /// An account with a row in `auth_wait` waits for ``credentialChanged(at:of:now:)``. A row in
-    /// `in_flight` becomes `unknown`, as the end of its attempt is lost. A stored moment
-    /// counts only within the longest possible wait, as the clock may have been wrong.
+    /// `in_flight` becomes `unknown`, as the end of its attempt is lost, or fails if that was its
+    /// last attempt. A stored moment counts only within the longest possible wait, as the clock may
+    /// have been wrong.
     package mutating func restored(
         _ records: [ModifierRecord],
         failed: Set<ModifierNumber> = [],
@@ -24,7 +25,10 @@ extension ModifierQueue {
         for (scope, lane) in paused { pause(lane, of: scope) }
         let clock = Clock(now: now, wall: wall)
         for record in records {
-            enter(record, clock, acceptedLimit(record.origin), retryAfterEnd, &actions)
+            enter(record, clock, acceptedLimit(record.origin), retryAfterEnd)
+        }
+        for record in records where record.state == .inFlight {
+            attemptLost(record.number, now, &actions)
         }
         for record in records where record.dependsOn.contains(where: failed.contains) {
             settleOrphan(record.number, &actions)
@@ -45,7 +49,7 @@ extension ModifierQueue {
         var actions: [Action] = []
         let clock = Clock(now: now, wall: wall)
         for record in records {
-            enter(record, clock, .zero, retryAfterEnd, &actions)
+            enter(record, clock, .zero, retryAfterEnd)
         }
         for record in records where record.dependsOn.contains(where: lateFailures.contains) {
             settleOrphan(record.number, &actions)
@@ -69,8 +73,7 @@ extension ModifierQueue {
         _ record: ModifierRecord,
         _ clock: Clock,
         _ acceptedLimit: Duration,
-        _ retryAfterEnd: (OriginName, Scope) -> Duration?,
-        _ actions: inout [Action]
+        _ retryAfterEnd: (OriginName, Scope) -> Duration?
     ) {
         guard slots[record.number] == nil,
             let state = entryState(record, clock, acceptedLimit)
@@ -111,10 +114,22 @@ extension ModifierQueue {
             setAccess(account, .doubt(refusals: Limits.credentialRefusalsMax, probe: nil))
         }
         refresh(slot)
-        if record.state == .inFlight {
-            change(slot, to: .unknown(until: record.resends ? clock.now : nil), &actions)
-        }
         if isNew, let end = retryAfterEnd(record.origin, record.scope) { rest(account, until: end) }
+    }
+
+    /// The daemon ended during an attempt, which counts as one without a clear answer.
+    private mutating func attemptLost(
+        _ number: ModifierNumber,
+        _ now: Duration,
+        _ actions: inout [Action]
+    ) {
+        guard let slot = slots[number], !nodes[Int(slot)].isSettling else { return }
+        let node = nodes[Int(slot)]
+        if node.resends, node.attempts >= node.attemptsMax {
+            settle(slot, .failed(.attempts), &actions)
+        } else {
+            change(slot, to: .unknown(until: node.resends ? now : nil), &actions)
+        }
     }
 
     mutating func settleOrphan(_ number: ModifierNumber, _ actions: inout [Action]) {

@@ -143,6 +143,38 @@ struct ModifierQueueHandTests {
         #expect(script.wait(2) == .decision)
     }
 
+    @Test("At start a write whose last attempt was in flight fails, and so does what depends on it")
+    mutating func lastAttemptLost() throws {
+        var last = try script.record(1)
+        (last.state, last.attempts, last.attemptsMax) = (.inFlight, 2, 2)
+        var other = try script.record(2)
+        (other.state, other.attempts, other.attemptsMax) = (.inFlight, 1, 2)
+        var doubtful = try script.record(3, resends: false)
+        (doubtful.state, doubtful.attempts, doubtful.attemptsMax) = (.inFlight, 1, 1)
+        let actions = script.restore([last, other, doubtful, try script.record(4, dependsOn: [1])])
+        #expect(
+            actions == [
+                script.settle(1, .failed(.attempts), [4]),
+                script.change(2, .unknown, until: script.now), script.change(3, .unknown),
+            ]
+        )
+        #expect(script.run(actions) == [2])
+    }
+
+    @Test("At start a group whose last attempt was in flight fails together")
+    mutating func lastAttemptOfGroupLost() throws {
+        var first = try script.record(1, ["x"])
+        (first.state, first.attempts, first.attemptsMax) = (.inFlight, 1, 1)
+        var joined = try script.record(2, ["x"])
+        joined.joinedInto = number
+        let second = ModifierNumber(2)
+        #expect(
+            script.restore([first, joined]) == [
+                .settleJoined(number, .failed(.attempts), joined: [second], dependants: [])
+            ]
+        )
+    }
+
     @Test("After a 401, uncounted, other lanes go on one at a time (case 23)")
     mutating func oneAtATime() throws {
         let foreign = ModifierRecord(

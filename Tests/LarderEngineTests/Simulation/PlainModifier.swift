@@ -101,6 +101,9 @@ struct PlainModifier: Hashable, CustomStringConvertible {
         }
     }
 
+    /// Whether it has had as many attempts as it may have.
+    var isSpent: Bool { attemptsMax.map { attempts >= $0 } ?? false }
+
     /// Whether a person decides after each attempt without a clear answer.
     var holds: Bool { unclear == .hold }
 

@@ -46,6 +46,7 @@ extension PlainQueue {
                 $0.standing = .unknown
                 $0.mayBeApplied = true
             }
+            if modifier.isSpent, modifier.resends { die(modifier.id, "attempts") }
         }
     }
 

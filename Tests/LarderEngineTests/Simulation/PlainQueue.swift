@@ -315,21 +315,24 @@ struct PlainQueue: Hashable {
         at now: Duration
     ) {
         let id = modifier.id
-        let isSpent = modifier.attemptsMax.map { modifier.attempts >= $0 } ?? false
         note(verdict, of: id)
         switch verdict {
         case .confirmed(let told): confirmGroup(modifier, told, input)
         case .created: preconditionFailure("it is confirmed under its id")
         case .accepted: acceptGroup(modifier, until: now + acceptedLimit)
         case .serverFailed
-        where modifier.holds || !modifier.resends && (isSpent || modifier.notApplied >= 4):
+        where modifier.holds || !modifier.resends && (modifier.isSpent || modifier.notApplied >= 4):
             change(id) {
                 $0.notApplied += 1
                 $0.standing = .unknown
             }
         case .notNow, .busy, .serverFailed:
             change(id) { $0.notApplied += 1 }
-            if isSpent { die(id, "attempts") } else { change(id) { $0.standing = .retryWait } }
+            if modifier.isSpent {
+                die(id, "attempts")
+            } else {
+                change(id) { $0.standing = .retryWait }
+            }
         case .refused(let status):
             guard modifier.mayBeApplied, (400..<500).contains(status),
                 holds(.refusedRepeatIsUnknown)
@@ -353,7 +356,7 @@ struct PlainQueue: Hashable {
         case .unclear:
             guard holds(.unclearIsRepeated) else { return refuse(id) }
             change(id) { $0.mayBeApplied = true }
-            if isSpent, modifier.resends {
+            if modifier.isSpent, modifier.resends {
                 die(id, "attempts")
             } else {
                 change(id) { $0.standing = .unknown }
