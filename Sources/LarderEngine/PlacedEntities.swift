@@ -102,10 +102,11 @@ extension JSONValue {
     }
 }
 
-/// Finds the entities that the effects of a modifier put into documents (case 28).
+/// Finds the entities that the effects of a modifier put into documents or take out of their lists
+/// (case 28).
 ///
-/// Each is a target of the modifier, too: its members show over the entity's base, and the entity
-/// is one of the modifier's lanes.
+/// Each is a target of the modifier, too, and so one of its lanes. The members of one that is put
+/// somewhere show over the entity's base.
 struct PlacedChanges: EnginePart {
     let context: EngineContext
 
@@ -150,6 +151,13 @@ struct PlacedChanges: EnginePart {
                 if let own = Effect.assigning(object) { waiting.append((id, own)) }
             }
         }
+        for (change, effect) in zip(changes, effects) {
+            for id in origins.named(by: effect, in: change.id, for: uid) where places[id] == nil {
+                guard all.count - changes.count < Limits.placedEntitiesMax else { return all }
+                places[id] = all.count
+                all.append(NewChange(placing: self.change(of: id, .none, scope), into: []))
+            }
+        }
         return all
     }
 
@@ -172,12 +180,26 @@ extension OriginTable {
         in target: EntryID,
         for uid: UInt32?
     ) -> [(id: EntryID, object: JSONValue)] {
-        guard let document = document(target, for: uid),
-            let origin = target.entity?.origin ?? origin(of: target, for: uid)?.name
-        else { return [] }
+        guard let (document, origin) = rules(of: target, for: uid) else { return [] }
         return document.placed(by: effect).map { placed in
             (id: EntryID(EntityName(placed.key, of: origin)), object: placed.object)
         }
+    }
+
+    /// The entities that an effect puts into a target or takes out of its lists.
+    func named(by effect: Effect, in target: EntryID, for uid: UInt32?) -> [EntryID] {
+        guard let (document, origin) = rules(of: target, for: uid) else { return [] }
+        return document.named(by: effect).map { EntryID(EntityName($0, of: origin)) }
+    }
+
+    private func rules(
+        of target: EntryID,
+        for uid: UInt32?
+    ) -> (document: DocumentRules, origin: OriginName)? {
+        guard let document = document(target, for: uid),
+            let origin = target.entity?.origin ?? origin(of: target, for: uid)?.name
+        else { return nil }
+        return (document, origin)
     }
 }
 

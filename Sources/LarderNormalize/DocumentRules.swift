@@ -169,6 +169,16 @@ extension DocumentRules {
         return found
     }
 
+    /// The entities that an effect puts into the document or takes out of its lists.
+    package func named(by effect: Effect) -> [EntityKey] {
+        var found: [EntityKey] = []
+        _ = referring(effect) { key in
+            found.append(key)
+            return .null
+        }
+        return found
+    }
+
     private func resolved<Failure: Error>(
         _ operation: JSONPatchOperation,
         on content: TargetContent,

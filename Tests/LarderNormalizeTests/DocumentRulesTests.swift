@@ -49,12 +49,15 @@ struct DocumentRulesTests {
             let placed = try document().placed(by: effect(text))
             #expect(placed.map(\.key.text) == ["Todo:7"], "\(text)")
             #expect(try placed.first?.object == json(Self.todo))
+            #expect(try document().named(by: effect(text)).map(\.text) == ["Todo:7"], "\(text)")
         }
-        let others = [
-            #"{"type":"merge","value":{"first":\#(Self.todo)}}"#,
-            #"{"type":"list_remove","value":{"/items":[\#(Self.todo)]}}"#,
-        ]
-        for text in others { #expect(try document().placed(by: effect(text)).isEmpty) }
+        let merge = #"{"type":"merge","value":{"first":\#(Self.todo)}}"#
+        let removal = #"{"type":"list_remove","value":{"/items":[\#(Self.todo)]}}"#
+        for text in [merge, removal] {
+            #expect(try document().placed(by: effect(text)).isEmpty)
+        }
+        #expect(try document().named(by: effect(merge)).isEmpty)
+        #expect(try document().named(by: effect(removal)).map(\.text) == ["Todo:7"])
     }
 
     @Test("A rule for a path sees entities without a type at any position (case 28)")
