@@ -102,7 +102,9 @@ struct EffectCheck: Sendable {
                 }
             }
         } catch {
-            if error.isConnectFailure { context.originStates.noteConnectFailure(origin.name) }
+            if error.isConnectFailure, origin.isHost(of: attempt.url) {
+                context.originStates.noteConnectFailure(origin.name)
+            }
             return .notNow
         }
     }

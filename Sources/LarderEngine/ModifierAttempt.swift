@@ -64,7 +64,7 @@ struct ModifierAttempt: Sendable {
                 }
                 return await end(of: reply, from: url)
             } catch {
-                return end(of: error, isSent.isUp)
+                return end(of: error, from: url, isSent.isUp)
             }
         }
         // Too many redirects: that is not an answer to the request.
@@ -187,11 +187,16 @@ struct ModifierAttempt: Sendable {
         return !isBlank && !JSONValidator.accepts(text)
     }
 
-    private func end(of error: UpstreamError, _ hasLeft: Bool) -> End? {
+    private func end(of error: UpstreamError, from url: WebURL, _ hasLeft: Bool) -> End? {
         switch error {
         case .cancelled where Task.isCancelled || context.isDraining:
             return hasLeft ? nil : End(verdict: .neverLeft)
         case .unreachable, .closed(host: _, hasLeft: false), .addressRefused:
+            guard origin.isHost(of: url) else {
+                // The origin has answered, with a redirect to a host that is down.
+                context.originStates.noteAnswer(origin.name)
+                return End(verdict: .notNow(retryAfter: nil))
+            }
             context.originStates.noteConnectFailure(origin.name)
             return End(verdict: .neverLeft)
         case .shortage:

@@ -1,4 +1,5 @@
 import LarderAPI
+import LarderJSON
 import LarderModel
 import LarderStore
 import LarderStrategy
@@ -203,6 +204,24 @@ struct OriginTests {
         #expect(asked.map(\.url) == [url, target])
         #expect(asked.map { $0.headers["Authorization"] } == ["secret", nil])
         #expect(asked.map { $0.headers["Accept"] } == ["application/json", "application/json"])
+    }
+
+    @Test(
+        "A redirect target that cannot be reached puts a write off, and its origin stays online",
+        .engine { $0.origin.redirectHosts = [try HostPort("cdn.example")] }
+    )
+    func unreachableTarget() async throws {
+        let url = try fixture.url("/a")
+        let headers = ["Location": "https://cdn.example/b"]
+        fixture.upstream.answer(url, with: .reply(status: 307, headers: headers))
+        fixture.upstream.answer(try WebURL("https://cdn.example/b"), with: .unreachable)
+        let effect = try Effect.json(#"{"type":"put","value":1}"#)
+        let id = try await fixture.write(.url(url), effect)
+        try await until {
+            try await fixture.engine.modifiers.modifier(id, fixture.scope).state == .retryWait
+        }
+        let name = try OriginName("example")
+        #expect(fixture.engine.context.health[name]?.state == .online)
     }
 
     @Test("A check asks whatever the state is, stores nothing, and tells what it met")
