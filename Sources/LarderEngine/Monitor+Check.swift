@@ -142,7 +142,7 @@ extension Finding {
             }
         let list = "cachectl queue list --state \(state.rawValue)\(whose.option)"
         let retry = "cachectl queue retry --state \(state.rawValue)\(whose.option)"
-        let discard = state == .failed || state == .conflict ? "" : " --discard"
+        let discard = state == .failed ? "" : " --discard"
         let drop = "cachectl queue drop --state \(state.rawValue)\(discard)\(whose.option)"
         let logins = refused.prefix(Limits.toldLoginsMax).map(\.loginCommand)
         let login = logins.isEmpty ? "cachectl origin login NAME" : logins.joined(separator: ", ")

@@ -96,6 +96,7 @@ struct QueueStatusTests {
         for (state, option) in [
             (ModifierState.unknown, " --discard"),
             (.authWait, " --discard"),
+            (.conflict, " --discard"),
         ] {
             try await write(id, state, isStalled: false)
             let status = await fixture.engine.monitor.status(connections: 0, for: own)

@@ -524,6 +524,9 @@ expect_equal "case 19: queue show prints it" \
     'base={"/n":2} mine={"/n":4} theirs={"/n":3}' \
     "$("$bin/cachectl" --socket "$socket" queue show c19-2 |
         awk '$1 ~ /^(base|mine|theirs)$/ {printf "%s%s=%s", sep, $1, $2; sep = " "}')"
+expect_match "case 19: and names the commands that end it" \
+    'waits for .*queue retry keeps it, queue drop --discard takes theirs' \
+    "$("$bin/cachectl" --socket "$socket" queue show c19-2 | grep 'waits for')"
 expect_equal "case 19: status counts it" "degraded 1" \
     "$(status_of '"\(.state) \(.queue.states.conflict)"')"
 expect_equal "case 19: the user's own value shows" '{"n":4,"m":2}' "$(view /shared/a)"

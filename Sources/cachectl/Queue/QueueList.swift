@@ -255,6 +255,10 @@ struct ModifierFormatter {
         return "cachectl origin login \(origin ?? "NAME")\(option)"
     }
 
+    /// A write after an attempt without a clear answer is not cancelled.
+    private static let conflictChoice = "queue retry keeps it, queue drop --discard takes theirs"
+    private static let unknownChoice = "queue retry repeats it, queue drop --discard gives it up"
+
     private func thing(_ wait: ModifierWait) -> String {
         let name = wait.name ?? "its lane"
         return switch wait.reason {
@@ -265,15 +269,15 @@ struct ModifierFormatter {
         case "backoff": "its next attempt"
         case "credential": "a credential that its server takes: \(login(at: wait.name))"
         case "decision" where report.conflict != nil:
-            "a decision, as another device changed the same: retry to keep it, cancel to take theirs"
+            "a decision, as another device changed the same: \(Self.conflictChoice)"
         case "decision" where report.state == .conflict && namesTemporaryID:
             "a decision, as its server has told no id for a thing that it names: cancel it"
         case "decision" where report.state == .conflict:
-            "a decision, as its server has another version: retry to keep it, cancel to take theirs"
+            "a decision, as its server has another version: \(Self.conflictChoice)"
         case "decision" where report.state == .unknown && report.isAnsweredOtherwise:
-            "a decision, as its server gave an unexpected page: retry or discard it; with "
+            "a decision, as its server gave an unexpected page: \(Self.unknownChoice); with "
                 + "modifiers: {expect: any} the origin's pages count as answers"
-        case "decision": "a decision: retry or drop it"
+        case "decision": "a decision: \(Self.unknownChoice)"
         case "offline": "its server, which does not answer"
         case "captive": "its server, which a captive portal blocks"
         case "set_offline": "its server, which is set offline"
