@@ -57,6 +57,10 @@ package struct ModifierActions: EnginePart {
     }
 
     /// Does an action on a page of modifiers in a state.
+    ///
+    /// A modifier that came into the state after the action began is left alone: a retried one may
+    /// fail again, and then has a later place in the list. The cursor is that of the list, and the
+    /// revision at which the action began.
     package func act(
         _ action: ModifierAction,
         on list: ModifierListCommand,
@@ -67,9 +71,18 @@ package struct ModifierActions: EnginePart {
         if let origin, context.origins[origin] == nil {
             throw Problem(.noSuchOrigin, "there is no origin '\(origin)'")
         }
+        var list = list
+        var start = store.changes.published.number
+        if let cursor = list.cursor {
+            let parts = cursor.split(separator: ".").map(String.init)
+            guard parts.count == 2, let revision = Int64(parts[1]) else {
+                throw Problem(.badRequest, "cursor: '\(cursor)' is none of an action")
+            }
+            (list.cursor, start) = (parts[0], revision)
+        }
         let page = try await modifiers.list(list, scopes, cancellation: cancellation)
         var items: [ModifierActionResult] = []
-        for report in page.items {
+        for report in page.items where report.rev <= start {
             guard let id = try? ModifierID(report.id),
                 let account = try? AccountName(report.account),
                 origin == nil || self.origin(of: report) == origin
@@ -77,7 +90,7 @@ package struct ModifierActions: EnginePart {
             let scope = store.key(for: .own(uid: report.user, account: account))
             items.append(await result(of: action, on: id, scope, cancellation))
         }
-        return Page(items: items, next: page.next)
+        return Page(items: items, next: page.next.map { "\($0).\(start)" })
     }
 
     /// Nil for a URL that cannot be read, or that is of no origin.

@@ -49,6 +49,35 @@ struct ModifierTests {
         #expect(base == #"{"liked":1}"#)
     }
 
+    @Test("A retry of all that failed takes none of them twice, though they fail again")
+    func retriedOnce() async throws {
+        fixture.upstream.answerOthers { _ in .reply(status: 422) }
+        for id in ["a", "b"] {
+            let effect = try Effect.json(#"{"type":"none"}"#)
+            let write = try await fixture.write(.url(url), effect, "POST", id: id)
+            #expect(try await fixture.settled(write).state == .failed)
+        }
+        var list = ModifierListCommand()
+        (list.selection, list.limit) = (.one(.failed), 1)
+        var retried: [String] = []
+        for _ in 0..<6 {
+            let page = try await fixture.engine.modifierActions.act(
+                .retry,
+                on: list,
+                of: nil,
+                .one(fixture.scope),
+                cancellation: ClientCancellation()
+            )
+            for item in page.items {
+                retried.append(item.id)
+                #expect(try await fixture.settled(ModifierID(item.id)).state == .failed)
+            }
+            list.cursor = page.next
+            if list.cursor == nil { break }
+        }
+        #expect(retried == ["a", "b"])
+    }
+
     @Test(
         "A 2xx that matches refused_if is a refusal, and the dead letter has it (case 11)",
         .engine {
