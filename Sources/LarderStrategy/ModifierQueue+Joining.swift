@@ -108,6 +108,9 @@ extension ModifierQueue {
     }
 
     /// The modifiers of a group cancel out, or change nothing: none of them is sent.
+    ///
+    /// A modifier that depends on one of them and was accepted after the group was chosen fails, as no
+    /// person has cancelled it.
     package mutating func sendNeedless(
         _ number: ModifierNumber,
         joined numbers: [ModifierNumber],
@@ -120,6 +123,8 @@ extension ModifierQueue {
         probeLeft(slot, rest: .due, now)
         part(number)
         join(numbers, to: number)
+        let late = ([number] + numbers).flatMap { dependants(of: $0) }
+        for other in late where !numbers.contains(other) { settleOrphan(other, &actions) }
         settle(slot, .cancelled, &actions)
         return finish(actions, now)
     }

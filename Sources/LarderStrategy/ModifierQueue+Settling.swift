@@ -150,8 +150,9 @@ extension ModifierQueue {
             if outcome == .confirmed {
                 refresh(slot)
             } else if !nodes[Int(slot)].isSettling {
-                // The child was accepted after the parent's settle step began.
-                settle(slot, outcome.ofDependants, &actions)
+                // The child was accepted after the parent's settle step began, so no person has
+                // cancelled it.
+                settle(slot, .failed(.parentFailed), &actions)
             }
         }
     }

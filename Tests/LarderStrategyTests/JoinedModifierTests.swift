@@ -119,6 +119,25 @@ struct JoinedModifierTests {
         #expect(script.run(actions) == [3])
     }
 
+    @Test("A dependant that is accepted while a group cancels out fails, and is not cancelled")
+    mutating func lateDependant() throws {
+        _ = begin([try record(1), try record(2, dependsOn: [1])])
+        #expect(script.accept([try record(3, dependsOn: [1])]).isEmpty)
+        let actions = script.queue.sendNeedless(first, joined: [second], now: script.now)
+        let cancelled = ModifierQueue.Action.settleJoined(
+            first,
+            .cancelled,
+            joined: [second],
+            dependants: []
+        )
+        #expect(actions == [script.settle(3, .failed(.parentFailed)), cancelled])
+        #expect(script.accept([try record(4, dependsOn: [2])]).isEmpty)
+        let last = script.queue.settleCommitted(first, now: script.now)
+        #expect(last == [script.settle(4, .failed(.parentFailed))])
+        #expect(script.run(last + actions).isEmpty)
+        #expect(script.queue.count == 0)
+    }
+
     @Test("A group of which no byte has left is joined again with those that came since")
     mutating func neverLeft() throws {
         try beginThree()
