@@ -109,20 +109,18 @@ extension Variants {
         let now = context.clock.now()
         do throws(StoreError) {
             let news = try await context.store.read(as: .sending) { reader throws(StoreError) in
-                var news: [RowUpdate] = []
+                var news: [(TargetName, Change.Event)] = []
                 let look = EntryReader(context: context, scope: scope, reader: reader, now: now)
                 for variant in variants {
                     let head = try look.head(of: variant.id)
                     let event: Change.Event =
                         head?.entry.kind == .tombstone
                         ? .delete(variant.id, cause) : .put(variant.id, cause)
-                    news.append(
-                        RowUpdate(variant.id, in: variant.place, seenBy: scope.scope, event)
-                    )
+                    news.append((TargetName(variant.place, variant.id), event))
                 }
                 return news
             }
-            try await context.store.modifiers.renew(news)
+            try await context.store.modifiers.renew(news, seenBy: scope.scope)
         } catch {
             context.note("the variants of a target were not told", error)
         }

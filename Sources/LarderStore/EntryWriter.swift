@@ -268,18 +268,18 @@ struct EntryWriter: WriterPart {
     /// Gives rows the revision of a new step without changing them, and tells their watchers.
     ///
     /// Watchers also hear of an id that has no row.
-    func renew(_ rows: [RowUpdate]) throws(StoreError) {
+    func renew(_ rows: [(TargetName, Change.Event)], seenBy viewer: Scope) throws(StoreError) {
         let revision = try revisions.next()
         var cached: [Change] = []
-        for row in rows {
-            let change = Change(revision, row.viewer, row.event)
-            if let found = try durable(TargetName(row.place, row.id)) {
+        for (name, event) in rows {
+            let change = Change(revision, viewer, event)
+            if let found = try durable(name) {
                 try state.targets.setTargeted(found.isTargeted, found, revision)
                 try state.noteChange(of: found.name)
                 try state.views.log(change)
             } else {
-                try cache.rows.raise(row.place, row.id, to: revision)
-                try hiding.hideSaved(TargetName(row.place, row.id))
+                try cache.rows.raise(name.scope, name.id, to: revision)
+                try hiding.hideSaved(name)
                 cached.append(change)
             }
         }

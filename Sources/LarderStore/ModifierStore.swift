@@ -53,9 +53,12 @@ package struct ModifierStore: Sendable {
     /// Gives rows the revision of a new step without changing them, and tells their watchers.
     ///
     /// Watchers also hear of an id that has no row.
-    package func renew(_ rows: [RowUpdate]) async throws(StoreError) {
+    package func renew(
+        _ rows: [(TargetName, Change.Event)],
+        seenBy viewer: Scope
+    ) async throws(StoreError) {
         try await store.commits.submit(cache: .optional) { writer throws(StoreError) in
-            try writer.entries.renew(rows)
+            try writer.entries.renew(rows, seenBy: viewer)
         }
     }
 

@@ -106,21 +106,6 @@ package struct ChangePage: Sendable {
     package let through: Revision
 }
 
-/// A row that shows something else now, although no command has put it.
-package struct RowUpdate: Sendable {
-    let place: ScopeKey
-    let id: EntryID
-    let viewer: Scope
-    let event: Change.Event
-
-    package init(_ id: EntryID, in place: ScopeKey, seenBy viewer: Scope, _ event: Change.Event) {
-        self.id = id
-        self.place = place
-        self.viewer = viewer
-        self.event = event
-    }
-}
-
 struct EntityUpdates: Sendable {
     let scope: ScopeKey
     let revision: Revision

@@ -130,7 +130,8 @@ struct DurableRowTests {
         case .unpinned: #expect(try await temporary.unpin("a"))
         case .renewed:
             let event = Change.Event.put(id, ChangeCause(.modifier))
-            try await store.modifiers.renew([RowUpdate(id, in: scope, seenBy: scope.scope, event)])
+            let news = [(TargetName(scope, id), event)]
+            try await store.modifiers.renew(news, seenBy: scope.scope)
         }
         temporary.faults.disarm()
         if isCrash { try temporary.crash() }
