@@ -119,13 +119,6 @@ extension WatchOrder {
     }
 }
 
-extension [EntryID] {
-    var unique: [EntryID] {
-        var seen: Set<EntryID> = []
-        return filter { seen.insert($0).inserted }
-    }
-}
-
 extension EntryKind {
     /// The source of bytes of this kind; nil for a kind without bytes.
     fileprivate var source: ChangeCause.Source? {

@@ -157,9 +157,8 @@ extension ReferenceTable {
             """
         let (scope, id) = ((":scope", name.scope.text), (":id", name.id.text))
         let lines = try connection.statement(sql, scope, id).all { $0.text("parents") }
-        var seen: Set<EntryID> = []
-        return lines.flatMap { $0.split(separator: "\n") }
+        let ids = lines.flatMap { $0.split(separator: "\n") }
             .compactMap { try? EntryID(stored: String($0)) }
-            .filter { seen.insert($0).inserted }
+        return ids.unique
     }
 }

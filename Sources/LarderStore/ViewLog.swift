@@ -227,10 +227,3 @@ extension Target {
             && (entry?.body.byteCount ?? 0) + effects <= Limits.comparedBytesMax
     }
 }
-
-extension [TargetName] {
-    var unique: [TargetName] {
-        var seen: Set<TargetName> = []
-        return filter { seen.insert($0).inserted }
-    }
-}

@@ -266,11 +266,3 @@ extension ModelShow {
         return .object(shown)
     }
 }
-
-extension [String] {
-    /// Each once, in the order of their first appearance.
-    fileprivate var unique: [String] {
-        var known: Set<String> = []
-        return filter { known.insert($0).inserted }
-    }
-}

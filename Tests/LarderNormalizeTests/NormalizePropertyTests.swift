@@ -146,10 +146,3 @@ struct NormalizePropertyTests {
         }
     }
 }
-
-extension [EntityKey] {
-    fileprivate var unique: [EntityKey] {
-        var known: Set<EntityKey> = []
-        return filter { known.insert($0).inserted }
-    }
-}
