@@ -126,12 +126,6 @@ extension Entry {
         headers = base?.headers ?? HeaderFields()
         freshUntil = isBlob ? base?.freshUntil : nil
     }
-
-    init(tombstone id: EntryID, status: Int, _ origin: OriginName, at now: Timestamp) {
-        let body = BodySummary(of: [], isJSON: false)
-        self.init(id: id, kind: .tombstone, status: status, storedAt: now, body: body)
-        self.origin = origin
-    }
 }
 
 /// Facts about an entry besides its bytes, while modifiers touch it.

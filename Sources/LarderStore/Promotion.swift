@@ -1,4 +1,4 @@
-import LarderModel
+package import LarderModel
 import LarderNormalize
 
 struct WriteTarget {
@@ -196,20 +196,14 @@ struct Promotion: WriterPart {
 }
 
 extension Entry {
-    init(deleted id: EntryID, _ status: Int, of origin: OriginName?, at moment: Timestamp) {
-        self.init(
-            id: id,
-            kind: .tombstone,
-            status: status,
-            storedAt: moment,
-            revision: Revision(0),
-            body: BodySummary(of: [], isJSON: false)
-        )
+    package init(tombstone id: EntryID, status: Int, _ origin: OriginName?, at now: Timestamp) {
+        let body = BodySummary(of: [], isJSON: false)
+        self.init(id: id, kind: .tombstone, status: status, storedAt: now, body: body)
         self.origin = origin
     }
 
     func tombstone(_ status: Int) -> Entry {
-        var entry = Entry(deleted: id, status, of: origin, at: storedAt)
+        var entry = Entry(tombstone: id, status: status, origin, at: storedAt)
         entry.revision = revision
         return entry
     }

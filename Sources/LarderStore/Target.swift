@@ -382,6 +382,6 @@ extension TargetBase {
     }
 
     func tombstone(_ id: EntryID, _ status: Int, _ now: Timestamp) -> Entry {
-        Entry(deleted: id, status, of: row?.origin, at: now)
+        Entry(tombstone: id, status: status, row?.origin, at: now)
     }
 }
