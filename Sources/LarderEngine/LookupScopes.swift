@@ -85,6 +85,16 @@ extension EngineContext {
     func variantPlaces(of id: EntryID, _ scope: ScopeKey) -> VariantPlaces? {
         id.variantPrefix.map { VariantPlaces(prefix: $0, scopes: lookupScopes(scope, id).scopes) }
     }
+
+    /// The change of one target by an effect in bytes.
+    func change(of id: EntryID, _ effect: [UInt8], _ scope: ScopeKey) -> NewChange {
+        NewChange(
+            id: id,
+            effect: effect,
+            isOfSharedRow: sharedScope(of: id, for: scope) != nil,
+            variants: variantPlaces(of: id, scope)
+        )
+    }
 }
 
 extension ChangeCause {

@@ -150,7 +150,7 @@ package struct Modifiers: EnginePart {
                 body: body
             ),
             changes: PlacedChanges(context: context).adding(
-                to: changes(effects, targets, scope),
+                to: zip(effects, targets).map { context.change(of: $1, $0, scope) },
                 known.changes.map(\.effect),
                 scope
             ),
@@ -171,21 +171,6 @@ package struct Modifiers: EnginePart {
             }
         }
         return new
-    }
-
-    private func changes(
-        _ effects: [[UInt8]],
-        _ targets: [EntryID],
-        _ scope: ScopeKey
-    ) -> [NewChange] {
-        zip(effects, targets).map { effect, target in
-            NewChange(
-                id: target,
-                effect: effect,
-                isOfSharedRow: context.sharedScope(of: target, for: scope) != nil,
-                variants: context.variantPlaces(of: target, scope)
-            )
-        }
     }
 
     /// The number of a modifier that has to be confirmed first; nil if it is confirmed already.

@@ -139,7 +139,9 @@ struct PlacedChanges: EnginePart {
                 if places[id] == nil {
                     guard all.count - changes.count < Limits.placedEntitiesMax else { return all }
                     places[id] = all.count
-                    all.append(NewChange(placing: change(of: id, said, scope), into: []))
+                    var implied = context.change(of: id, said.bytes, scope)
+                    implied.isImplied = true
+                    all.append(implied)
                 }
                 guard let place = places[id] else { continue }
                 if id != parent, !all[place].parents.contains(parent) {
@@ -155,19 +157,12 @@ struct PlacedChanges: EnginePart {
             for id in origins.named(by: effect, in: change.id, for: uid) where places[id] == nil {
                 guard all.count - changes.count < Limits.placedEntitiesMax else { return all }
                 places[id] = all.count
-                all.append(NewChange(placing: self.change(of: id, .none, scope), into: []))
+                var implied = context.change(of: id, Effect.none.bytes, scope)
+                implied.isImplied = true
+                all.append(implied)
             }
         }
         return all
-    }
-
-    private func change(of id: EntryID, _ effect: Effect, _ scope: ScopeKey) -> NewChange {
-        NewChange(
-            id: id,
-            effect: effect.bytes,
-            isOfSharedRow: context.sharedScope(of: id, for: scope) != nil,
-            variants: context.variantPlaces(of: id, scope)
-        )
     }
 }
 

@@ -68,7 +68,7 @@ package struct NewChange: Equatable, Sendable {
     /// Places of the target's variants; nil if the target is not a URL.
     package let variants: VariantPlaces?
     /// Whether only effects name the target: they put it into documents.
-    package internal(set) var isImplied = false
+    package var isImplied = false
     /// The documents into which effects of the same modifier put the target.
     package var parents: [EntryID] = []
     /// The values that its modifier sees of the target, if they are known before it is stored.

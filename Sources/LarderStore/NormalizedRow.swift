@@ -135,13 +135,6 @@ package struct OriginNames: Sendable {
 }
 
 extension NewChange {
-    /// The change of an entity that effects of the same modifier put into documents.
-    package init(placing other: NewChange, into parents: [EntryID]) {
-        self = other
-        self.parents = parents
-        isImplied = true
-    }
-
     var parentLines: String? {
         parents.isEmpty ? nil : parents.map(\.text).joined(separator: "\n")
     }
