@@ -121,15 +121,9 @@ struct CachedAnswers {
             }
             let name = EntityName(key, of: new.origin)
             let found = try find(name, in: step.scope, toPut: true)
-            let kept = new.kept[number]
-            let entity = new.split.merged(
-                number,
-                into: found.held,
-                fetch: new.fetch.number,
-                keeping: kept ?? .none
-            )
+            let entity = new.merged(number, into: found.held)
             if entity.isWritten {
-                let (start, isMix) = (step.start, kept != nil)
+                let (start, isMix) = (step.start, new.kept[number] != nil)
                 if isMix { step.start = Revision(0) }
                 let isComplete = !isMix || found.row?.isComplete ?? true
                 try write(entity.held, isComplete: isComplete, entity.change, found, &step)

@@ -365,13 +365,7 @@ struct DurableRows {
         _ step: Step
     ) throws(StoreError) -> MergedEntity? {
         guard let row = try entry(name) else { return nil }
-        let kept = entities.kept[number]
-        let merged = entities.split.merged(
-            number,
-            into: row.held,
-            fetch: entities.fetch.number,
-            keeping: kept ?? .none
-        )
+        let (kept, merged) = (entities.kept[number], entities.merged(number, into: row.held))
         guard merged.isWritten, !entities.isMade || merged.change != .nothing,
             let (entry, bytes) = merged.held.row(name.id, of: entities.origin, step.now)
         else { return merged }

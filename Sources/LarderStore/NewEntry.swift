@@ -189,6 +189,11 @@ package struct NewEntities: Sendable {
         self.cause = cause
     }
 
+    /// An entity with what came of it, except the members that are kept.
+    func merged(_ number: Int, into held: HeldEntity) -> MergedEntity {
+        split.merged(number, into: held, fetch: fetch.number, keeping: kept[number] ?? .none)
+    }
+
     func form(_ saved: SavedEntities) -> (template: [UInt8], form: AnswerForm)? {
         let merged = split.keys.indices.compactMap { saved.merged[$0] }
         return merged.count == split.keys.count ? form(merged) : nil
