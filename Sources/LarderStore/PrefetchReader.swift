@@ -26,28 +26,26 @@ struct PrefetchReader {
 
     /// Number of entries in all sets of a user but one.
     func itemCount(of uid: UInt32, besides set: Int64?) throws(StoreError) -> Int64 {
-        try connection.statement(
-            """
-            SELECT count(*) FROM prefetch_item
-            WHERE scope >= :first AND scope < :end AND prefetch IS NOT :set AND leaving = 0
-            """,
-            (":first", "\(uid):"),
-            (":end", "\(uid);"),
-            (":set", set)
-        ).first { $0.integer(.only) } ?? 0
+        try sum("count(*)", of: "prefetch_item WHERE leaving = 0 AND", uid, besides: set)
     }
 
     /// Bytes of the JSON of all sets of a user but one.
     func listBytes(of uid: UInt32, besides set: Int64?) throws(StoreError) -> Int64 {
-        try connection.statement(
-            """
-            SELECT coalesce(sum(length(definition)), 0) FROM prefetch
-            WHERE scope >= :first AND scope < :end AND prefetch IS NOT :set
-            """,
-            (":first", "\(uid):"),
-            (":end", "\(uid);"),
-            (":set", set)
-        ).first { $0.integer(.only) } ?? 0
+        let bytes = "coalesce(sum(length(definition)), 0)"
+        return try sum(bytes, of: "prefetch WHERE", uid, besides: set)
+    }
+
+    private func sum(
+        _ value: String,
+        of rows: String,
+        _ uid: UInt32,
+        besides set: Int64?
+    ) throws(StoreError) -> Int64 {
+        let user = RowScopes.user(uid)
+        let sql = "SELECT \(value) FROM \(rows) \(user.condition) AND prefetch IS NOT :set"
+        let statement = try connection.statement(sql, of: user)
+        statement.bind(":set", set)
+        return try statement.first { $0.integer(.only) } ?? 0
     }
 
     func uses(in scope: ScopeKey) throws(StoreError) -> [EntryID: Int64] {
