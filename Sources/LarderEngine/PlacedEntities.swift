@@ -62,17 +62,11 @@ struct PlacedEntities {
         }
         if let view, let entry = view.entry {
             revision = max(revision, entry.revision)
+            var own = view.overlay
+            own.missing = []
             // An entity that only modifiers know does not make the document incomplete.
-            let isComplete = view.source == .modifier || view.overlay.isComplete
-            overlay = overlay.adding(
-                Overlay(
-                    pending: view.overlay.pending,
-                    failed: view.overlay.failed,
-                    failedIDs: view.overlay.failedIDs,
-                    isComplete: isComplete,
-                    marks: view.overlay.marks
-                )
-            )
+            if view.source == .modifier { own.isComplete = true }
+            overlay = overlay.adding(own)
         }
         known[name.key] = found
         return found

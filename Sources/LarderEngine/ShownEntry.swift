@@ -139,7 +139,7 @@ package struct Overlay: Equatable, Sendable {
     package internal(set) var failed: Int
     /// The ids of the first dead letters on each target, so that each counts once.
     var failedIDs: Set<String> = []
-    package let isComplete: Bool
+    package internal(set) var isComplete: Bool
     /// JSON pointers (RFC 6901) to what is missing of a normalized answer.
     package internal(set) var missing: [String] = []
     /// Modifiers that wait or have failed on entities of the entry, until ``rows`` says where they are.
