@@ -321,8 +321,7 @@ extension OriginStates {
         let end = context.health.change(name) {
             $0.askedForRest(of: scope, for: time, now: now)
         }
-        guard let end else { return }
-        guard tellsQueue else { return }
+        guard let end, tellsQueue else { return }
         let moment = clock.bootMoment(of: end)
         context.modifiers.post(
             .told { $0.originAskedToWait(name, for: scope, until: moment, now: $1) }

@@ -196,7 +196,6 @@ final class PrefetchRunner: Sendable {
                 state.changed.formUnion(names)
                 if names.count == Limits.prefetchStepRowsMax { state.hasReleased = true }
             }
-            if names.count == Limits.prefetchStepRowsMax { next.hasMore = true }
             for uid in Set(names.map(\.scope.scope.uid)) { roomCame(to: uid, context) }
             if !names.isEmpty { next.hasMore = true }
         } catch {
