@@ -4,11 +4,24 @@ package import LarderNormalize
 /// Stores normalized answers and entities in the file where their row lives.
 struct AnswerWriter: WriterPart {
     let writer: StoreWriter
+    /// Whether pins have no room for the answer; a pin without an entry leaves it to the cache.
+    var isRefused = false
 
     func put(
         _ answer: NewAnswer,
         fence: AnswerFence?,
         now: Timestamp
+    ) throws(StoreError) -> CommandResult<AnswerReceipt> {
+        let (scope, id) = (answer.entry.scope, answer.entry.entry.id)
+        return try writer.checkingPins(in: scope, id) { () throws(StoreError) in
+            try put(answer, fence, now)
+        }
+    }
+
+    private func put(
+        _ answer: NewAnswer,
+        _ fence: AnswerFence?,
+        _ now: Timestamp
     ) throws(StoreError) -> CommandResult<AnswerReceipt> {
         guard let fence else { return try take(answer, fence: nil, now: now) }
         var answer = answer
@@ -49,7 +62,11 @@ struct AnswerWriter: WriterPart {
         now: Timestamp
     ) throws(StoreError) -> CommandResult<AnswerReceipt> {
         let (scope, id) = (answer.entry.scope, answer.entry.entry.id)
-        let found = try durable(answer.entry.name)
+        var found = try durable(answer.entry.name)
+        if isRefused, found?.isLeftToCache == true {
+            shared.residency.removeGarbage([RowKey(scope, id)])
+            found = nil
+        }
         if found != nil {
             // An answer's entities are in the file of the answer.
             for entity in answer.entities.ids {
@@ -96,11 +113,29 @@ struct AnswerWriter: WriterPart {
     }
 
     func put(_ entities: NewEntities, now: Timestamp) throws(StoreError) -> EntitiesReceipt {
-        let merged = try mergeDurable(entities, since: entities.fetch, now)
-        let receipt = try cache.answers.put(entities, merged, now: now)
-        try hideShared(by: entities)
-        try promotion.fill(now: now)
-        return receipt
+        try writer.checkingPins(in: entities.scope) { () throws(StoreError) in
+            let merged = try mergeDurable(entities, since: entities.fetch, now)
+            let receipt = try cache.answers.put(entities, merged, now: now)
+            try hideShared(by: entities)
+            try promotion.fill(now: now)
+            return receipt
+        }
+    }
+
+    /// Says in its pins that an answer has no room; true if it can be stored as one that is not
+    /// pinned.
+    ///
+    /// A user's own pin keeps the entry that it has. A shared row is not pinned from then on.
+    func refuse(_ new: NewEntry, _ error: StoreError) throws(StoreError) -> Bool {
+        guard let found = try durable(new.name), found.isPinned, !found.isTargeted else {
+            return false
+        }
+        guard new.scope != shared.sharedScope else {
+            try sharing.refuse(new.entry.id, error)
+            return true
+        }
+        try entries.tellRefusal(of: new, found, error)
+        return try state.rows.find(new.name)?.isLeftToCache == true
     }
 
     private func mergeDurable(

@@ -27,8 +27,8 @@ import LarderNormalize
 ///    removes it. The id is targeted there until after the commit of the changes' result.
 /// 5. A pin without a saved entry leaves its id to the cache. A target without a saved entry has no
 ///    row in the cache: nothing is known of it.
-/// 6. The accounted size of rows that are pinned and not targeted never grows beyond
-///    `pins.max_bytes`. A targeted row takes what the server says.
+/// 6. No answer makes the accounted size of rows that are pinned, or came with a pin, grow beyond
+///    `pins.max_bytes` or their user's share. A targeted row takes what the server says.
 /// 7. A shared row is durable while it has keepers, and has the marks of all of them together.
 /// 8. A released row leaves `state.db` once it is written to `cache.db`, and synced there.
 /// 9. The index has the targets of a dead letter from before the commit that makes it. They leave
@@ -47,6 +47,18 @@ struct EntryWriter: WriterPart {
         if let receipt = try putEvictable(new, fence: fence, now: now) {
             return .done(receipt)
         }
+        // A tombstone leaves the bytes of each pin.
+        guard new.entry.kind != .tombstone else { return try put(new, fence, now) }
+        return try writer.checkingPins(in: new.scope, new.entry.id) { () throws(StoreError) in
+            try put(new, fence, now)
+        }
+    }
+
+    private func put(
+        _ new: NewEntry,
+        _ fence: AnswerFence?,
+        _ now: Timestamp
+    ) throws(StoreError) -> CommandResult<PutReceipt> {
         let touched = fence?.touched(new.scope, new.entry.id) ?? .none
         guard let fence, touched != .none else { return try take(new, fence: fence, now: now) }
         defer { try? bodies.forget(new.body) }
@@ -153,7 +165,7 @@ struct EntryWriter: WriterPart {
         }
     }
 
-    private func tellRefusal(
+    func tellRefusal(
         of new: NewEntry,
         _ found: DurableRow,
         _ error: StoreError

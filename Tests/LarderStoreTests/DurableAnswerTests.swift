@@ -219,6 +219,84 @@ struct DurableAnswerTests {
         try await fixture.store.requireInvariants()
     }
 
+    // MARK: Answers without room
+
+    /// Entities that need much more room than the bytes of their answer.
+    private static let many =
+        "[" + (1...100).map { #"{"type":"A","id":\#($0),"x":1}"# }.joined(separator: ",") + "]"
+    private static let long = String(repeating: "x", count: 30_000)
+
+    /// Pins have room for a few entities.
+    private static func small(_ configuration: inout StoreConfiguration) {
+        configuration.pinsMaxBytes = ByteSize(bytes: 20_000)
+    }
+
+    @Test(
+        "A pinned answer keeps what it has if its new entities have no room, and its pin says so",
+        arguments: [false, true]
+    )
+    func noRoom(isLong: Bool) async throws {
+        let next = isLong ? Self.feed.replacing("Ann", with: Self.long) : Self.many
+        let fixture = try AnswerFixture(configure: Self.small)
+        let pins = fixture.store.pins
+        try await fixture.put("feed", Self.feed)
+        try await pin(fixture, "feed")
+        let bytes = pins.totals.bytes
+        await #expect(throws: StoreError.self) { try await fixture.put("feed", next) }
+        #expect(try await fixture.shown("feed") == Self.feed)
+        let refused = try await pins.pin(fixture.scope, named("feed"))
+        #expect(refused?.state == .tooLarge && refused?.trouble?.problem == "pins-full")
+        #expect(try rows(fixture) == [3, 2, 1] && pins.totals.bytes == bytes)
+        // The answer of another id brings no more into it.
+        await #expect(throws: StoreError.self) { try await rename(fixture, Self.long) }
+        #expect(try await fixture.shown("feed") == Self.feed && pins.totals.bytes == bytes)
+        try await fixture.put("feed", Self.renamed)
+        #expect(try await fixture.shown("feed") == Self.renamed)
+        #expect(try await pins.pin(fixture.scope, named("feed"))?.state == .held)
+        try await fixture.store.requireInvariants()
+    }
+
+    @Test("A pin that waits leaves an answer without room to the cache, with its entities")
+    func leftToCache() async throws {
+        let fixture = try AnswerFixture(configure: Self.small)
+        let outcome = try await fixture.temporary.pin("feed", from: fixture.origin)
+        #expect(outcome == .waiting(isNew: true))
+        #expect(try await fixture.put("feed", Self.many).isNormalized)
+        #expect(try await fixture.shown("feed") == Self.many)
+        #expect(try rows(fixture) == [1, 0, 0])
+        let pin = try await fixture.store.pins.pin(fixture.scope, named("feed"))
+        #expect(pin?.state == .tooLarge)
+        try await fixture.store.requireInvariants()
+    }
+
+    @Test("An answer to which a write applies is base with its entities, whatever their size")
+    func baseHasRoom() async throws {
+        let fixture = try AnswerFixture(configure: Self.small)
+        try await fixture.put("feed", Self.feed)
+        try await pin(fixture, "feed")
+        try await fixture.temporary.accept("one", "feed")
+        try await fixture.put("feed", Self.many)
+        #expect(try fixture.temporary.target("feed")?.base == Self.many)
+        let other = fixture.store.key(for: .own(uid: 2_000, account: .default))
+        let outcome = try await fixture.temporary.pin("a", of: other, from: fixture.origin)
+        #expect(outcome == .waiting(isNew: true), "another user has room")
+        try await fixture.store.requireInvariants()
+    }
+
+    @Test("A variant of a pinned URL is not stored if pins have no room for it")
+    func variantWithoutRoom() async throws {
+        let temporary = try TemporaryStore(configure: Self.small)
+        let url = "https://a.example/x"
+        try await temporary.answer(url, "[1]")
+        try await temporary.pin(url)
+        await #expect(throws: StoreError.self) {
+            try await temporary.answer(url + " accept=b", "\"\(Self.long)\"")
+        }
+        #expect(temporary.store.pins.totals.bytes < 20_000)
+        #expect(try temporary.count("claim") == 1)
+        try await temporary.store.requireInvariants()
+    }
+
     @Test("A row of state.db that was made for an entity and that nothing refers to does not stay")
     func unreferred() async throws {
         try await rename(fixture)
