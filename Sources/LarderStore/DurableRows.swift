@@ -15,7 +15,7 @@ struct DurableRows {
     }
 
     /// Writes down to which entities a row refers now; of each of them there is a row from then on.
-    private func setReferences(of row: DurableRow, _ new: NewEntry) throws(StoreError) {
+    func setReferences(of row: DurableRow, _ new: NewEntry) throws(StoreError) {
         var (references, origin) = (new.form?.references ?? [], new.form?.origin)
         if let name = row.name.id.entity, case .inline(let bytes) = new.body,
             let held = try? HeldEntity(stored: bytes, isDeleted: new.entry.kind == .tombstone)
@@ -268,7 +268,8 @@ struct DurableRows {
             ?? false
     }
 
-    private func wantAnswers(showing entity: DurableRow) throws(StoreError) {
+    /// Has pins of answers that show an entity want them from an origin again.
+    func wantAnswers(showing entity: DurableRow) throws(StoreError) {
         let (scope, shared) = (entity.name.scope, state.shared.sharedScope)
         let sql = """
             WITH RECURSIVE above (row) AS (

@@ -142,17 +142,23 @@ struct Promotion: WriterPart {
     }
 
     /// Normalizes answers that earlier versions saved whole, as far as the cache has their
-    /// entities.
+    /// entities, and finds references that a salvage has lost.
     ///
     /// It also keeps variants with their durable URL. It runs before the first read.
     func takeAlong(now: Timestamp) throws(StoreError) {
         for row in try state.reader.allRows() where !row.keepsShared {
             let name = row.name
             if row.isPinned || row.isTargeted { try holdVariants(of: name) }
-            guard row.kind == .fetched, let saved = try state.rows.entry(name),
-                let entry = saved.entry,
-                let taken = try cacheIfAny?.rows.takeable(name.scope, name.id, now: now)
+            guard row.kind == .fetched || name.id.isEntity,
+                let saved = try state.rows.entry(name), let entry = saved.entry
             else { continue }
+            guard saved.normalized == nil, !name.id.isEntity else {
+                try findReferences(of: saved, entry)
+                continue
+            }
+            guard let taken = try cacheIfAny?.rows.takeable(name.scope, name.id, now: now) else {
+                continue
+            }
             defer { taken.release(to: shared) }
             guard taken.form != nil, taken.entry.body == entry.body,
                 var new = try base(taken, name)
@@ -161,8 +167,32 @@ struct Promotion: WriterPart {
             new.entry.revision = max(entry.revision, taken.entry.revision)
             try state.rows.write(new, to: saved.claim)
         }
+        let made = try state.memory.unfilled
         try fill(now: now)
+        for name in made where name.id.isEntity {
+            guard let row = try state.rows.find(name), !row.hasEntry else { continue }
+            try state.rows.wantAnswers(showing: row)
+        }
         try state.connection.execute("UPDATE revision_block SET takes_along = 0")
+    }
+
+    private func findReferences(of saved: SavedEntry, _ entry: Entry) throws(StoreError) {
+        let scope = saved.claim.name.scope
+        var new = NewEntry(scope: scope, entry: entry, body: .inline(saved.inline))
+        if let row = saved.normalized {
+            new.form = try form(of: row)
+            guard new.form != nil else { return }
+        }
+        try state.rows.setReferences(of: saved.claim, new)
+    }
+
+    /// The form of a normalized answer in `state.db`; nil if it is damaged.
+    func form(of row: NormalizedRow) throws(StoreError) -> AnswerForm? {
+        guard let origin = row.entry.origin,
+            let skeleton = try state.reader.references.skeleton(row.skeleton),
+            let template = try? Template(row.template, skeleton)
+        else { return nil }
+        return AnswerForm(template, skeleton, of: origin)
     }
 
     func holdVariants(of name: TargetName) throws(StoreError) {
@@ -267,12 +297,8 @@ struct Demotion: WriterPart {
                 }
                 return ready
             }
-            if let row = saved.normalized, let origin = entry.origin,
-                let skeleton = try state.reader.references.skeleton(row.skeleton),
-                let template = try? Template(row.template, skeleton)
-            {
+            if let row = saved.normalized, let form = try promotion.form(of: row) {
                 try cache.attempt(row.template.count) { () throws(StoreError) in
-                    let form = AnswerForm(template, skeleton, of: origin)
                     try cache.answers.put(entry, row.template, form, in: scope, now: now)
                 }
                 return ready

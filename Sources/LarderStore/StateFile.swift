@@ -202,7 +202,7 @@ struct StateOpening {
     let aliases: [(key: AliasIndex.Key, alias: StoredTemporary)]
     let digestKey: DigestKey
     let notices: [String]
-    /// Whether an earlier version has saved answers without their entities and variants.
+    /// Whether an earlier version or a salvage has left answers without entities and variants.
     let takesAlong: Bool
 
     /// Reads every page of a small file, and of one in which damage was met.

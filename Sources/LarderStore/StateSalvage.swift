@@ -278,7 +278,8 @@ extension StateSalvage {
             DELETE FROM hidden WHERE claim NOT IN (SELECT claim FROM claim WHERE scope = 'shared');
             DELETE FROM chunk WHERE (chunk >> 20) NOT IN (SELECT body FROM body);
             UPDATE body SET linked = 0
-            WHERE body NOT IN (SELECT body FROM claim WHERE body IS NOT NULL)
+            WHERE body NOT IN (SELECT body FROM claim WHERE body IS NOT NULL);
+            UPDATE revision_block SET takes_along = 1
             """
         )
         return findings

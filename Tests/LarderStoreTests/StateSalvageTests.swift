@@ -286,10 +286,36 @@ struct StateSalvageTests {
         try await salvage(fixture, "DELETE FROM claim WHERE id = '\(lost)'")
         try await expectPin("feed", of: temporary, .waiting)
         try await expectPin("whole", of: temporary, .held)
-        #expect(try temporary.count("reference") == 2)
+        #expect(try temporary.count("reference") == 3)
         try await fixture.put("feed", feed)
         try await expectPin("feed", of: temporary, .held)
         #expect(try await fixture.shown("feed") == feed)
+    }
+
+    @Test(
+        "Lost references are found again, so that the entities of a pinned answer stay with it",
+        arguments: [false, true]
+    )
+    func lostReferences(isEntityLost: Bool) async throws {
+        let fixture = try AnswerFixture()
+        let feed = #"[{"type":"A","id":1,"x":1,"by":{"type":"B","id":1,"n":"Ann"}}]"#
+        try await fixture.put("feed", feed)
+        try await fixture.temporary.pin("feed")
+        // The cache has no copies from then on.
+        try await fixture.store.maintain()
+        let lost = EntryID(try fixture.name("B:1")).text
+        let entity = isEntityLost ? "DELETE FROM claim WHERE id = '\(lost)'; " : ""
+        try await salvage(fixture, entity + "DELETE FROM reference")
+        #expect(try fixture.temporary.count("reference") == 2)
+        try await expectPin("feed", of: fixture.temporary, isEntityLost ? .waiting : .held)
+        try await fixture.store.maintain()
+        #expect(try fixture.temporary.count("claim") == 3)
+        try fixture.loseCache()
+        #expect(try await fixture.shown("feed") == (isEntityLost ? "missing" : feed))
+        try await fixture.put("feed", feed)
+        #expect(try await fixture.shown("feed") == feed)
+        try await expectPin("feed", of: fixture.temporary, .held)
+        try await fixture.store.requireInvariants()
     }
 
     @Test("A pin whose shared row is lost is fetched again")
