@@ -3,7 +3,7 @@ package import LarderModel
 package struct BodyStore: Sendable {
     let file: StateFile
     let shared: SharedCacheState
-    let reader: BlockingReader
+    let readers: StoreReaders
     private var commits: CommitQueue { file.commits }
 
     package func begin() async throws(StoreError) -> UploadID {
@@ -103,7 +103,7 @@ package struct BodyStore: Sendable {
         now: Timestamp
     ) async throws(StoreError) -> BodyReader? {
         let opened = BodyReader(body, of: scope, id, self)
-        let isWhole = try await reader.read { connection throws(StoreError) -> Bool? in
+        let isWhole = try await readers.read(.current) { connection throws(StoreError) -> Bool? in
             defer { connection.endTransaction() }
             let found = try connection.withEntry(scope, id, now: now, isUse: false) { row in
                 row.chunkedBody
@@ -152,7 +152,7 @@ package struct BodyStore: Sendable {
     }
 
     func chunk(_ position: Int64, of body: ChunkedBody) async throws(StoreError) -> [UInt8] {
-        try await reader.read { reader throws(StoreError) in
+        try await readers.read(.current) { reader throws(StoreError) in
             try reader.bodies.chunk(position, of: body)
         }
     }

@@ -33,7 +33,7 @@ package final class Store: Sendable {
         stateFile = try StateFile(shared, beside: start)
         commits = stateFile.commits
         readers = StoreReaders(shared, stateFile)
-        bodies = BodyStore(file: stateFile, shared: shared, reader: readers.bodies)
+        bodies = BodyStore(file: stateFile, shared: shared, readers: readers)
         snapshots = StateSnapshots(shared, stateFile.file)
         if stateFile.takesAlong {
             // If this fails, the next start tries again; a saved answer is shown as it was until

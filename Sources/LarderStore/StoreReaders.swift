@@ -4,7 +4,6 @@ import Synchronization
 
 /// The store's own readers, off the event loops.
 final class StoreReaders: Sendable {
-    let bodies: BlockingReader
     private let clients: ClientReaders
     private let sending: BlockingReader
     private let check: BlockingReader
@@ -16,7 +15,6 @@ final class StoreReaders: Sendable {
             return StoreReader(cacheBytes: cacheBytes, shared, state)
         }
         self.make = make
-        bodies = BlockingReader("larder.bodies", make(.other))
         clients = ClientReaders { make(.other) }
         sending = BlockingReader("larder.sending", make(.other))
         check = BlockingReader("larder.check", make(.other))
@@ -35,12 +33,12 @@ final class StoreReaders: Sendable {
 
     func hold() {
         clients.hold()
-        for reader in [sending, check, bodies] { reader.hold() }
+        for reader in [sending, check] { reader.hold() }
     }
 
     func release() {
         clients.release()
-        for reader in [sending, check, bodies] { reader.release() }
+        for reader in [sending, check] { reader.release() }
     }
 }
 

@@ -51,4 +51,34 @@ struct ClientReadersTests {
         }
         #expect(try await rows(store, as: .asked(by: .uid(1))) == 1)
     }
+
+    @Test("A part of a large body waits for its user's own reads, and delays no other user")
+    func chunks() async throws {
+        let temporary = try TemporaryStore()
+        let (store, scope, id) = (temporary.store, temporary.scope, named("large"))
+        try await temporary.upload("large", .pattern(200_000))
+        let body = try #require(try await store.chunkedBody(scope, id))
+        let (areHeld, ended) = (Gate(), Recorder<UInt32>())
+        @Sendable func read(by uid: UInt32) async throws {
+            try await Reading.$current.withValue(.asked(by: .uid(uid))) {
+                let reader = try await store.bodies.open(body, of: scope, id, now: .epoch)
+                let chunk = try await reader?.next()
+                #expect(chunk?.isEmpty == false)
+            }
+            ended.record(uid)
+        }
+        @Sendable func readWhileHeld() async throws {
+            try await areHeld.wait()
+            try await read(by: 1)
+        }
+        let share = Array(repeating: Reading.User.uid(1), count: Limits.clientReadersPerUserMax)
+        async let waiting: Void = readWhileHeld()
+        try await store.holdingReaders(by: share) {
+            areHeld.open()
+            for _ in 0..<64 { try await read(by: 2) }
+            #expect(ended.all == Array(repeating: 2, count: 64))
+        }
+        try await waiting
+        #expect(ended.all.last == 1)
+    }
 }
