@@ -19,8 +19,8 @@ struct Conflicts: Sendable {
 
     /// Whether a modifier is sent, and with which If-Match; called on the writer's thread.
     ///
-    /// `isRead`: the targets were read for an ETag just now.
-    func decision(on departing: DepartingModifier, isRead: Bool) -> SendDecision {
+    /// `read`: the targets were read for an ETag just now.
+    func decision(on departing: DepartingModifier, after read: PlainRead?) -> SendDecision {
         let modifier = departing.whole.modifier
         let settings = settings(of: modifier)
         guard settings.match != .none, !settings.rules.hasOwnCondition else {
@@ -28,10 +28,10 @@ struct Conflicts: Sendable {
         }
         // A repeat is the same request.
         guard !modifier.mayBeApplied else { return .send(etag: modifier.etag) }
-        let etag = etag(of: departing, isRead: isRead)
+        let etag = etag(of: departing, after: read)
         let needsTag =
             settings.match == .strict || departing.isTagOfCodedBytes && departing.taken.isEmpty
-        guard etag != nil || !needsTag || isRead else { return .look }
+        guard etag != nil || !needsTag || read != nil else { return .look }
         let theirs = changed(departing.whole, departing.compared, departing.taken)
         if settings.rules.beforeRound(isChanged: !theirs.isEmpty) != nil {
             return .stop(theirs: theirs)
@@ -60,23 +60,23 @@ struct Conflicts: Sendable {
     /// The ETag of the If-Match, which is a strong one.
     ///
     /// The result of the user's own earlier write has another ETag, which only a read tells.
-    private func etag(of departing: DepartingModifier, isRead: Bool) -> String? {
-        guard isRead || departing.taken.isEmpty, !departing.isTagOfCodedBytes,
-            let etag = departing.etag, etag.hasPrefix("\"")
-        else { return nil }
-        return etag
+    private func etag(of departing: DepartingModifier, after read: PlainRead?) -> String? {
+        // A coded answer may have come since the read, or in place of the plain one.
+        guard !departing.isTagOfCodedBytes else { return read?.etag }
+        guard read != nil || departing.taken.isEmpty else { return nil }
+        return departing.etag.flatMap { $0.hasPrefix("\"") ? $0 : nil }
     }
 
     /// Reads what the request's URL gives, or else the targets that are compared.
     ///
     /// If that fails, this gives what follows for the queue: an origin that puts the read off puts
     /// the write off.
-    func readBeforeRound(_ whole: WholeModifier) async -> ModifierQueueRunner.Turn? {
+    func readBeforeRound(_ whole: WholeModifier) async -> BeforeRound {
         let (number, rules) = (whole.modifier.number, rules(of: whole.modifier))
         switch await read(needed(by: whole), whole) {
-        case nil: return nil
+        case .read(let read): return .read(read)
         case .failed(let verdict) where !isEnding:
-            return { [context] in
+            return .notRead { [context] in
                 $0.readFailed(
                     number,
                     verdict,
@@ -86,10 +86,20 @@ struct Conflicts: Sendable {
                 )
             }
         case .failed, .overtaken:
-            return { [context] in
+            return .notRead { [context] in
                 $0.sendNotCommitted(number, randomUnit: context.randomUnit(), now: $1)
             }
         }
+    }
+
+    enum BeforeRound: Sendable {
+        case read(PlainRead)
+        case notRead(ModifierQueueRunner.Turn)
+    }
+
+    struct PlainRead: Sendable {
+        /// The strong ETag of the plain bytes that the request's own URL gave.
+        var etag: String?
     }
 
     private func needed(by whole: WholeModifier) -> [EntryID] {
@@ -150,7 +160,7 @@ struct Conflicts: Sendable {
         do throws(StoreError) {
             let before = try await targets(of: modifier).mapValues(\.base)
             let named = modifier.targets.filter { !modifier.implied.contains($0) }
-            guard await read(named, whole) == nil else {
+            guard case .read = await read(named, whole) else {
                 return isEnding ? nil : Finding(verdict: .notNow(retryAfter: nil))
             }
             let targets = try await targets(of: modifier)
@@ -189,23 +199,28 @@ struct Conflicts: Sendable {
         }
     }
 
-    private enum ReadFailure: Equatable {
+    private enum ReadResult {
+        case read(PlainRead)
         /// A write was confirmed meanwhile, so the answer may be older.
         case overtaken
         case failed(ModifierVerdict)
     }
 
-    /// Asks the origin what targets are now; nil if it has said so, or refused that.
+    /// Asks the origin what targets are now; an origin that refuses to say so was asked, too.
     ///
     /// Without a coding, as only the ETag of plain bytes can be an If-Match.
-    private func read(_ ids: [EntryID], _ whole: WholeModifier) async -> ReadFailure? {
+    private func read(_ ids: [EntryID], _ whole: WholeModifier) async -> ReadResult {
         let scope = context.store.key(for: whole.modifier.scope)
+        var read = PlainRead()
         for id in ids {
             guard let again = await FetchRequest.again(id, in: scope, context) else { continue }
             let origin = again.origin
             let request = FetchRequest(again.command, origin: origin.plain)
             switch await context.flightStarter.answer(to: request, scope, startsNew: true) {
             case .current(let answer) where answer.isOvertaken: return .overtaken
+            case .current(let answer) where again.url == whole.modifier.url:
+                guard !answer.entry.isDecoded else { continue }
+                read.etag = answer.entry.etag.flatMap { $0.hasPrefix("\"") ? $0 : nil }
             case .current, .deleted, .passed: continue
             case .failed(let problem), .refused(_, let problem):
                 // Nothing that another origin does is about this one.
@@ -220,7 +235,7 @@ struct Conflicts: Sendable {
                 }
             }
         }
-        return nil
+        return .read(read)
     }
 
     // MARK: Comparing

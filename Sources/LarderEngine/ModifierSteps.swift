@@ -61,10 +61,13 @@ final class ModifierSteps: Sendable {
         _ followers: [ModifierNumber]
     ) async -> ModifierQueueRunner.Turn? {
         do throws(StoreError) {
-            var departing = try await self.departing(number, followers, isRead: false)
+            var departing = try await self.departing(number, followers)
             if let found = departing, found.decision == .look {
-                if let turn = await conflicts.readBeforeRound(found.whole) { return turn }
-                departing = try await self.departing(number, followers, isRead: true)
+                switch await conflicts.readBeforeRound(found.whole) {
+                case .notRead(let turn): return turn
+                case .read(let read):
+                    departing = try await self.departing(number, followers, after: read)
+                }
             }
             guard let departing else { return nil }
             let joined = departing.joined.map(\.modifier.number)
@@ -107,12 +110,12 @@ final class ModifierSteps: Sendable {
     private func departing(
         _ number: ModifierNumber,
         _ followers: [ModifierNumber],
-        isRead: Bool
+        after read: Conflicts.PlainRead? = nil
     ) async throws(StoreError) -> DepartingModifier? {
         let (conflicts, coalescing) = (conflicts, Coalescing(context: context))
         return try await context.store.modifiers.send(
             number,
-            deciding: { conflicts.decision(on: $0, isRead: isRead) },
+            deciding: { conflicts.decision(on: $0, after: read) },
             joining: { first throws(StoreError) in try coalescing.joined(followers, first) }
         )
     }
