@@ -28,6 +28,8 @@ final class PrefetchRunner: Sendable {
         var wholeDue = Duration.zero
         /// The last evaluation of each set's queries, and its time.
         var queries: [Int64: (last: PrefetchList.LastQuery, at: Timestamp)] = [:]
+        /// The moment of the boot clock at which each set ends, and the end that was stored then.
+        var ends: [Int64: (stored: Timestamp, due: Duration)] = [:]
         /// Failures in a row of each set whose pins could not be written, and the next attempt.
         var failures: [Int64: (count: Int, due: Duration)] = [:]
         /// Users for whose pins there is room again.
@@ -162,11 +164,11 @@ final class PrefetchRunner: Sendable {
         _ context: EngineContext,
         _ next: inout Next
     ) async throws(StoreError) -> [PrefetchSet] {
-        let now = context.clock.now()
         var left: [PrefetchSet] = []
         for set in sets {
-            guard let end = set.expiresAt, end <= now else {
-                if let end = set.expiresAt { next.come(after: end.since(now)) }
+            let rest = timeLeft(of: set, context.clock)
+            if rest.map({ $0 > .zero }) ?? true {
+                if let rest { next.come(after: rest) }
                 left.append(set)
                 continue
             }
@@ -182,8 +184,22 @@ final class PrefetchRunner: Sendable {
             state.pinned = state.pinned.filter { numbers.contains($0.key) }
             state.queries = state.queries.filter { numbers.contains($0.key) }
             state.failures = state.failures.filter { numbers.contains($0.key) }
+            state.ends = state.ends.filter { numbers.contains($0.key) }
         }
         return left
+    }
+
+    /// The time until a set ends; nil if it has no end.
+    ///
+    /// The wall clock counts at the first look only, as it may be set while the daemon runs.
+    private func timeLeft(of set: PrefetchSet, _ clock: any EngineClock) -> Duration? {
+        guard let end = set.expiresAt else { return nil }
+        let (now, left) = (clock.boot.monotonic(), end.since(clock.now()))
+        return state.withLock { state in
+            if let known = state.ends[set.number], known.stored == end { return known.due - now }
+            state.ends[set.number] = (end, now + left)
+            return left
+        }
     }
 
     /// Unpins some rows that no set keeps any more.

@@ -268,6 +268,19 @@ struct PrefetchTests {
         #expect(try await watch.names(until: "expired") == ["filling", "ready", "expired"])
     }
 
+    @Test("A wall clock that is set forward does not end a set, whose own time does")
+    func clockStep() async throws {
+        serve()
+        _ = try await fixture.prefetch("/a") { $0.expires = .seconds(3_600) }
+        fixture.clock.setForward(by: .seconds(7_200))
+        // The look at which the second set is filled is one at the first set, too.
+        _ = try await fixture.prefetch("/b", name: "other")
+        let sets = try await fixture.engine.prefetches.list(fixture.scope)
+        #expect(sets.count == 2)
+        fixture.clock.advance(by: .seconds(3_601))
+        try await fixture.until { try await fixture.pinned.count == 1 }
+    }
+
     @Test("A client's pin ends with it, and the set goes on keeping the entry (S43)")
     func unpinned() async throws {
         serve()

@@ -4,8 +4,8 @@ import Synchronization
 
 /// A clock whose time moves only by ``advance(by:)``, and that tells when somebody sleeps on it.
 ///
-/// The two clocks go together, except in ``suspend(for:)``: the wall clock began at `start`, the
-/// monotonic one at zero. That of ``boot`` goes on with the wall clock.
+/// The two clocks go together, except in ``suspend(for:)`` and ``setForward(by:)``: the wall clock
+/// began at `start`, the monotonic one at zero. That of ``boot`` counts what is suspended, too.
 package final class ManualClock: EngineClock {
     private typealias Waiter = CheckedContinuation<Result<Void, CancellationError>, Never>
 
@@ -18,6 +18,7 @@ package final class ManualClock: EngineClock {
     private struct State {
         var elapsed = Duration.zero
         var slept = Duration.zero
+        var step = Duration.zero
         var sleepers: [Int: Sleeper] = [:]
         var cancelled: Set<Int> = []
         var nextSleeperID = 0
@@ -56,7 +57,7 @@ package final class ManualClock: EngineClock {
     package init() {}
 
     package func now() -> Timestamp {
-        Self.start.advanced(by: state.withLock { $0.elapsed + $0.slept })
+        Self.start.advanced(by: state.withLock { $0.elapsed + $0.slept + $0.step })
     }
 
     package func monotonic() -> Duration { state.withLock { $0.elapsed } }
@@ -94,6 +95,9 @@ package final class ManualClock: EngineClock {
         }
         for waiter in woken { waiter.resume(returning: .success(())) }
     }
+
+    /// Sets the wall clock forward, and no other.
+    package func setForward(by duration: Duration) { state.withLock { $0.step += duration } }
 
     /// Returns once somebody has gone to sleep until exactly `due` since the start, `count` times.
     package func sleepers(
