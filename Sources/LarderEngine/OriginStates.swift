@@ -59,6 +59,7 @@ struct OriginStates: EnginePart {
         context.health.change(name) { $0.settingsChanged() }
         context.modifiers.post(.originChanged(name, hasOtherRules: hasOtherRules))
         context.keeper.post(.originChanged(name))
+        context.refreshes.settingsChanged(of: name, context)
     }
 
     private func begin(_ action: ProbeMachine.LoopAction, for name: OriginName) {

@@ -183,6 +183,14 @@ final class RefreshRunner: Sendable {
         }
     }
 
+    /// The `min_refresh` that an origin has now holds for the rows that are polled already.
+    func settingsChanged(of name: OriginName, _ context: EngineContext) {
+        guard let least = context.origins[name]?.settings.fetch.minRefresh else { return }
+        change(context) { state, now, randomUnit in
+            state.machine.bounded(name, by: least, now: now, randomUnit: randomUnit)
+        }
+    }
+
     // MARK: Reports
 
     func report(of id: EntryID, _ scope: Scope, _ context: EngineContext) -> RefreshReport {

@@ -85,15 +85,15 @@ package struct RefreshMachine: Sendable {
         /// How many followers ask for an interval.
         var followers: [Duration: Int] = [:]
         var pin: Duration?
+        /// The shortest interval that the origin allows, if its settings changed since.
+        var least = Duration.zero
         var state = State.waiting(until: .zero)
         var failures = 0
         /// The moment of the last answer or failure.
         var since: Duration
 
         var interval: Duration? {
-            let shortest = followers.keys.min()
-            guard let pin, let shortest else { return pin ?? shortest }
-            return min(pin, shortest)
+            [followers.keys.min(), pin].compactMap { $0 }.min().map { max($0, least) }
         }
     }
 
@@ -238,7 +238,7 @@ package struct RefreshMachine: Sendable {
     }
 
     /// Changes who asks for a row, and sets its time if the interval is another then.
-    private mutating func change(
+    mutating func change(
         _ row: Row,
         now: Duration,
         _ randomUnit: Double,

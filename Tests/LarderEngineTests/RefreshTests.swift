@@ -143,6 +143,27 @@ struct RefreshTests {
         follower.hangUp()
     }
 
+    @Test("A raised min_refresh holds for rows that are refreshed already (S38)")
+    func raisedLimit() async throws {
+        serve()
+        let follower = follow(.seconds(30))
+        _ = try await follower.frames.element(0)
+        try await until { try report().refresh == .seconds(30) }
+        var origin = try #require(fixture.engine.context.origins.origin(of: url))
+        origin.fetch.minRefresh = .seconds(600)
+        let known = KnownOrigin(origin, from: .file("larder.yaml"))
+        _ = try await fixture.engine.origins.reload { (replace) throws(Problem) in
+            try replace([known])
+        }
+        #expect(try report().refresh == .seconds(600))
+        let before = asked
+        try await pass(.seconds(500))
+        #expect(asked == before)
+        try await pass(.seconds(161))
+        #expect(asked == before + 1)
+        follower.hangUp()
+    }
+
     @Test("A pin's interval needs no client, and outlives the daemon; unpin ends it (S39)")
     func pins() async throws {
         serve()

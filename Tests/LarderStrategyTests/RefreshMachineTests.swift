@@ -49,6 +49,21 @@ struct RefreshMachineTests {
         machine.looked(now: now, isShut: { shut.contains($0) }, isBusy: { busy.contains($0) })
     }
 
+    @Test("The interval that an origin allows now bounds its rows, and a lower one frees them")
+    func bounds() throws {
+        var machine = RefreshMachine()
+        let (first, other) = (try row("a"), try row("b"))
+        #expect(follow(&machine, first, every: .seconds(10)))
+        #expect(follow(&machine, other, at: two, every: .seconds(20)))
+        machine.bounded(one, by: .seconds(60), now: .zero, randomUnit: 0)
+        #expect(machine.schedule(of: first)?.interval == .seconds(60))
+        #expect(machine.schedule(of: first)?.next == .seconds(60))
+        #expect(machine.nextDue == .seconds(20))
+        machine.bounded(one, by: .seconds(5), now: .zero, randomUnit: 0)
+        #expect(machine.schedule(of: first)?.interval == .seconds(10))
+        #expect(machine.nextDue == .seconds(10))
+    }
+
     @Test("The shortest interval of followers and pin counts, and the last end stops it (S39)")
     func shortestInterval() throws {
         var machine = RefreshMachine()
