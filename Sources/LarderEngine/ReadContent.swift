@@ -28,6 +28,11 @@ extension RequestContent {
         self.init(method, mediaType: mediaType, bytes: bytes, digest: hash.hexadecimal)
     }
 
+    /// Whether it has the digest that the id of its row names.
+    fileprivate var isSound: Bool {
+        RequestContent(method, mediaType: mediaType, bytes: bytes) == self
+    }
+
     /// The bytes of a JSON text without white space outside its strings.
     private static func withoutSpace(_ json: [UInt8]) -> [UInt8] {
         var (isInString, isEscaped) = (false, false)
@@ -140,6 +145,7 @@ extension FetchRequest {
                         row.entry()?.request
                     }
                     if let found = found ?? nil { return found }
+                    if let lost = try reader.lostRequest(place, id), lost.isSound { return lost }
                 }
                 return nil
             }

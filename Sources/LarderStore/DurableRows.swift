@@ -231,7 +231,9 @@ struct DurableRows {
     }
 
     func clear(_ row: DurableRow) throws(StoreError) {
-        let size = StateBudget.sizeWithoutEntry(row.name, row.origin)
+        let kept = "SELECT length(request) FROM claim WHERE claim = \(row.number)"
+        let request = try state.connection.integer(kept) ?? 0
+        let size = StateBudget.sizeWithoutEntry(row.name, row.origin) + request
         try state.statements[.clearEntry].run((":key", row.number), (":size", size))
         try letGo(of: row)
         state.noteChange(of: row.name)

@@ -342,6 +342,7 @@ extension StateSalvage {
         WHERE pinned_at IS NOT NULL AND scope <> 'shared' AND \(isWithoutBytes);
         \(above) UPDATE claim SET \(DurableStatement.cleared), size = \(Limits.rowOverheadBytes)
             + length(CAST(scope || id || coalesce(origin, '') AS BLOB))
+            + coalesce(length(request), 0)
         WHERE (\(isWithoutBytes)) OR scope = 'shared' AND skeleton IS NOT NULL
             AND claim IN (SELECT row FROM above);
         \(above) UPDATE claim SET state = \(waiting), wanted = 1

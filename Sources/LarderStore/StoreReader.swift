@@ -109,6 +109,17 @@ package final class StoreReader {
         } ?? false
     }
 
+    /// The request of a read with a body whose answer is lost: its durable row keeps the request.
+    package func lostRequest(
+        _ scope: ScopeKey,
+        _ id: EntryID
+    ) throws(StoreError) -> RequestContent? {
+        guard shared.residency.covers(scope, id) else { return nil }
+        return try stateReader().claim("request", scope.text, id).first { row in
+            row.isNull(.only) ? nil : RequestContent(stored: row.bytes(.only), id: id)
+        }
+    }
+
     func letStateGo() { openedState?.letGo() }
 
     /// The reader of `state.db`, which sees one commit from now on within ``inConsistentSnapshot(_:)``.

@@ -250,6 +250,27 @@ struct PostReadTests {
         }
     }
 
+    @Test("A pinned one whose bytes are damaged is asked for again with its body (S35)")
+    func damagedPin() async throws {
+        try await run { fixture, url in
+            let long = String(repeating: "a", count: 2 * Limits.inlineBodyBytesMax)
+            fixture.upstream.answer(url, with: .json("\"\(long)\""), .json("[2]"))
+            try await fixture.post(url, "a")
+            let id = try EntryID(url, fixture.content("a"))
+            _ = try await fixture.engine.pins.pin(id, fixture.scope)
+            let (store, scope, now) = (fixture.engine.store, fixture.scope, fixture.clock.now())
+            let body: ChunkedBody? = try await store.read { reader throws(StoreError) in
+                try reader.withEntry(scope, id, now: now) { $0.chunkedBody } ?? nil
+            }
+            store.bodies.drop(try #require(body), of: scope, id)
+            let request = try await fixture.upstream.asked.element(1)
+            #expect(request.method == "POST")
+            #expect(request.body == Array(Self.query("a").utf8))
+            while try await store.pins.pin(scope, id)?.state != .held { await Task.yield() }
+            #expect(try await fixture.post(url, "a", .cacheOnly).lastShown?.text == "[2]")
+        }
+    }
+
     @Test("A pin of the URL holds no read with a body of it, and one of the read its variants")
     func heldVariants() async throws {
         try await run { fixture, url in
