@@ -228,9 +228,9 @@ public struct RawJSON: Hashable, Sendable {
             ?? RawJSON(.string(String(decoding: bytes, as: UTF8.self)))
     }
 
-    /// The first ``Limits/quotedBodyBytesMax`` bytes of a body; null if it is empty.
-    package init(quotingBody bytes: [UInt8]) {
-        let quoted = Array(bytes.prefix(Limits.quotedBodyBytesMax))
+    /// The first bytes of a body; null if it is empty.
+    package init(quotingBody bytes: [UInt8], upTo bytesMax: Int = Limits.quotedBodyBytesMax) {
+        let quoted = Array(bytes.prefix(bytesMax))
         self = quoted.isEmpty ? .null : RawJSON(quoting: quoted)
     }
 

@@ -43,8 +43,8 @@ extension LarderAPI.ModifierCommand {
 extension ModifierEdit {
     /// The changes and the request of a modifier; nil if its report does not have all of them.
     ///
-    /// A report has 64 KiB of the effects and of the body at most, the body only as JSON or a text.
-    /// In the history it has none, and in lists only those of failed modifiers.
+    /// A report has 1 MiB of the effects and of the body at most, the body only as JSON or a text.
+    /// In the history it has none, and in lists 64 KiB of those of failed modifiers.
     public init?(_ report: ModifierReport) {
         guard let changes = report.changes, report.moreChanges == nil,
             let request = ModifierRequestCommand(report.request)

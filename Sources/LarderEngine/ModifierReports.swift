@@ -26,7 +26,7 @@ struct ModifierReports: EnginePart {
         _ scope: ScopeKey
     ) async throws(Problem) -> ModifierReport {
         let found = try await storingAll { () async throws(StoreError) -> ModifierReport? in
-            if let whole = try await told(number) {
+            if let whole = try await told(number, bytesMax: Limits.inlineJSONBytesMax) {
                 return try await report(of: whole, scope)
             }
             let settled = try await store.modifiers.settled(number, of: scope)
@@ -38,8 +38,11 @@ struct ModifierReports: EnginePart {
     }
 
     /// A modifier with as much of its request's body as a report has.
-    private func told(_ number: ModifierNumber) async throws(StoreError) -> WholeModifier? {
-        try await store.modifiers.whole(number, bodyBytesMax: Limits.quotedBodyBytesMax)
+    private func told(
+        _ number: ModifierNumber,
+        bytesMax: Int
+    ) async throws(StoreError) -> WholeModifier? {
+        try await store.modifiers.whole(number, bodyBytesMax: bytesMax)
     }
 
     private func report(
@@ -47,7 +50,7 @@ struct ModifierReports: EnginePart {
         _ scope: ScopeKey
     ) async throws(StoreError) -> ModifierReport {
         var report = await report(of: whole.modifier)
-        report.tell(whole)
+        report.tell(whole, bytesMax: Limits.inlineJSONBytesMax)
         let told = try await targets(of: whole, scope)
         if !told.isEmpty { report.targets = told }
         if !whole.modifier.state.isSettled {
@@ -161,11 +164,12 @@ struct ModifierReports: EnginePart {
             return await report(of: modifier)
         }
         // The daemon may have lost some changes of an unreadable one, and not the modifier itself.
-        guard let whole = try await told(row.number) else {
+        let bytesMax = Limits.quotedBodyBytesMax
+        guard let whole = try await told(row.number, bytesMax: bytesMax) else {
             return try await store.modifiers.unreadable(row.number).map { ModifierReport($0) }
         }
         var report = await report(of: whole.modifier)
-        report.tell(whole)
+        report.tell(whole, bytesMax: bytesMax)
         return report
     }
 
@@ -318,7 +322,7 @@ extension ModifierReport {
     }
 
     /// Adds what a person needs to see or correct the modifier, and the last answer to it.
-    mutating func tell(_ whole: WholeModifier) {
+    mutating func tell(_ whole: WholeModifier, bytesMax: Int) {
         let row = whole.modifier
         answer = whole.answer.map { last in
             ModifierAnswer(
@@ -333,13 +337,13 @@ extension ModifierReport {
         let shown = row.headers.fields.filter { !HeaderFields.holdsSecret($0.name) }
         request.headers = NamedValues(shown.map { .init($0.name, $0.value) })
         request.contentType = row.mediaType
-        request.body = RawJSON(quotingBody: whole.body)
+        request.body = RawJSON(quotingBody: whole.body, upTo: bytesMax)
         conflict = whole.conflict
         var bytes = 0
         let named = whole.changes.filter { !$0.isImplied }
         let told = named.prefix { change in
             bytes += change.effect.count
-            return bytes <= Limits.quotedBodyBytesMax
+            return bytes <= bytesMax
         }
         changes = told.map { LarderAPI.ModifierChange($0.id, storedEffect: $0.effect) }
         if told.count < named.count { moreChanges = named.count - told.count }

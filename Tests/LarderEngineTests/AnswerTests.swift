@@ -75,6 +75,21 @@ struct AnswerTests {
         #expect((2_048..<3_000).contains(frame.answer?.bytes.count ?? 0))
     }
 
+    @Test("The report of one dead letter has 1 MiB of what the user wrote, a list 64 KiB (case 11)")
+    func longDeadLetter() async throws {
+        fixture.upstream.answer(url, with: .reply(status: 422))
+        let title = String(repeating: "x", count: 500_000)
+        let value = try JSONValue(parsing: Array(#"{"title":"\#(title)"}"#.utf8))
+        let id = try await fixture.write(.url(url), .put(value))
+        let report = try await fixture.settled(id)
+        #expect(report.state == .failed)
+        #expect(report.request.body?.bytes.count == report.request.bodyBytes)
+        #expect(report.changes?.count == 1 && report.moreChanges == nil)
+        let listed = try #require(try await list(.failed).first)
+        #expect((65_536..<66_000).contains(listed.request.body?.bytes.count ?? 0))
+        #expect(listed.changes?.isEmpty == true && listed.moreChanges == 1)
+    }
+
     @Test("A dead letter says what the user wrote: changes, body and answer (case 11)")
     func deadLetter() async throws {
         try await fixture.cache(url, .json(#"{"title":"milk"}"#))

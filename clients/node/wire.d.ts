@@ -351,9 +351,9 @@ export type ModifierReport = {
   lanes: Array<string>;
   /** Entries and entities that the modifier changes; in the history the first 16. */
   targets: Array<ModifierTarget>;
-  /** Changes with their effects, up to 64 KiB of them; omitted in the history, and in lists except of failed modifiers. */
+  /** Changes with their effects, up to 1 MiB of them, in lists 64 KiB; omitted in the history, and in lists except of failed modifiers. */
   changes?: Array<ModifierChange>;
-  /** Number of changes after those that fit into 64 KiB; omitted where `changes` has all. */
+  /** Number of changes after those that fit; omitted where `changes` has all. */
   more_changes?: number;
   /** Request to the origin. */
   request: ModifierRequest;
@@ -397,7 +397,7 @@ export type ModifierRequest = {
   headers?: { [name: string]: string };
   /** Media type of the body. */
   content_type?: string;
-  /** The first 64 KiB of the body: JSON as it is, anything else as a string; null without a body. */
+  /** The first 1 MiB of the body, in lists 64 KiB: JSON as it is, anything else as a string; null without a body. */
   body?: any;
 };
 

@@ -15,10 +15,10 @@ public struct ModifierReport: Codable, Equatable, Sendable {
     public var lanes: [String]
     /// Entries and entities that the modifier changes; in the history the first 16.
     public var targets: [ModifierTarget]
-    /// Changes with their effects, up to 64 KiB of them; omitted in the history, and in lists except
-    /// of failed modifiers.
+    /// Changes with their effects, up to 1 MiB of them, in lists 64 KiB; omitted in the history,
+    /// and in lists except of failed modifiers.
     @OmittedWhenNil public var changes: [ModifierChange]?
-    /// Number of changes after those that fit into 64 KiB; omitted where ``changes`` has all.
+    /// Number of changes after those that fit; omitted where ``changes`` has all.
     @OmittedWhenNil public var moreChanges: Int?
     /// Request to the origin.
     public var request: ModifierRequest
@@ -282,7 +282,8 @@ public struct ModifierRequest: Codable, Equatable, Sendable {
     @OmittedWhenNil public var headers: NamedValues<String>?
     /// Media type of the body.
     @OmittedWhenNil public var contentType: String?
-    /// The first 64 KiB of the body: JSON as it is, anything else as a string; null without a body.
+    /// The first 1 MiB of the body, in lists 64 KiB: JSON as it is, anything else as a string; null
+    /// without a body.
     @OmittedWhenNil public var body: RawJSON?
 
     package init(method: String, url: String, bodyBytes: Int, idempotencyKey: String) {
