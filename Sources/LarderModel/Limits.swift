@@ -193,8 +193,8 @@ package enum Limits {
     /// of memory, and one that came whole with its head is not counted.
     package static let uploadsMax = 256
     package static let uploadsPerUserMax = 64
-    /// How long the connection of an upload may stay open after the answer has ended.
-    package static let uploadCloseTime = Duration.seconds(30)
+    /// How long an upload's connection stays open after the answer: its client may read slowly.
+    package static let uploadCloseTime = Duration.seconds(600)
     /// Bytes of bodies and answers that are in memory as a whole, of all clients and of one uid: four
     /// of a modifier's largest; those of up to ``inlineBodyBytesMax`` are not counted.
     package static let heldBytesMax = 256 << 20

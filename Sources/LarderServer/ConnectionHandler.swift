@@ -473,11 +473,11 @@ final class ConnectionHandler: ChannelDuplexHandler {
         let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
         watch.start(on: context.eventLoop) {
             let (handler, context) = bound.value
-            if handler.isOverdue() { context.close(promise: nil) }
+            if handler.isOverdue(context) { context.close(promise: nil) }
         }
     }
 
-    private func isOverdue() -> Bool {
+    private func isOverdue(_ context: ChannelHandlerContext) -> Bool {
         var waitsForClient = false
         if case .exchanging(isRequestWhole: false) = machine.state {
             switch current {
@@ -487,6 +487,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
             }
         }
         if waitsForClient { watch.bodyAwaited(now: .now()) }
+        watch.looked(unsentBytes: context.channel.unsentBytes, now: .now())
         return watch.isOverdue(
             isIdle: machine.state == .idle,
             waitsForRequest: waitsForClient,

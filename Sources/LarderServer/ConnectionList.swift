@@ -238,6 +238,8 @@ struct ConnectionWatch {
     private var closingBegan: NIODeadline?
     /// Since when the client has to read before it is answered further.
     private var unreadSince: NIODeadline?
+    /// Bytes that the client had yet to take at the last look.
+    private var unsentBytes = 0
     private var timer: RepeatedTask?
 
     /// Between two looks; every bound is kept within this.
@@ -292,6 +294,15 @@ struct ConnectionWatch {
 
     mutating func readingSeen() {
         unreadSince = nil
+    }
+
+    /// A client that has taken bytes since the last look has all of its time again.
+    mutating func looked(unsentBytes: Int, now: NIODeadline) {
+        if unsentBytes < self.unsentBytes {
+            closingBegan = closingBegan.map { _ in now }
+            unreadSince = unreadSince.map { _ in now }
+        }
+        self.unsentBytes = unsentBytes
     }
 
     /// The present request's body is waited for; its time counts from the first such look.

@@ -84,6 +84,22 @@ struct ConnectionWatchTests {
         }
     }
 
+    @Test("A client that takes bytes of its last answer has all of its time again")
+    func slowReader() {
+        var watch = ConnectionWatch(now: start)
+        let time = Limits.stalledResponseTime
+        func isOverdue(_ now: NIODeadline) -> Bool {
+            watch.isOverdue(isIdle: false, waitsForRequest: false, now: now)
+        }
+        watch.closingBegan(now: start)
+        for round in 0..<4 {
+            watch.looked(unsentBytes: 900 - round, now: after(time * round))
+            #expect(!isOverdue(after(time * round)))
+        }
+        watch.looked(unsentBytes: 897, now: after(time * 4, moment))
+        #expect(isOverdue(after(time * 4, moment)))
+    }
+
     @Test("A last answer that its client does not read has the same time limit as any other")
     func unreadLastAnswer() {
         var watch = ConnectionWatch(now: start)
