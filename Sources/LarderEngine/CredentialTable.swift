@@ -98,6 +98,8 @@ final class CredentialTable: Sendable {
         state.withLock { $0.held[stored.name]?.stored == stored }
     }
 
+    func holds(_ name: CredentialName) -> Bool { state.withLock { $0.held[name] != nil } }
+
     func set(_ stored: StoredCredential) {
         change { $0.set(stored) }
         isUsed.store(true, ordering: .relaxed)

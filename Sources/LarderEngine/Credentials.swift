@@ -22,7 +22,8 @@ package struct Credentials: EnginePart {
         _ name: OriginName,
         _ scope: ScopeKey
     ) async throws(Problem) -> CredentialReport {
-        try await report(at: context.origin(named: name, for: scope.scope.uid), scope)
+        let origin = try context.origin(named: name, for: scope.scope.uid)
+        return try await report(on: CredentialName(scope.scope, at: name), at: origin)
     }
 
     /// Sets a credential; it is on disk when this returns, and what waited for it goes on.
@@ -54,7 +55,7 @@ package struct Credentials: EnginePart {
             try await save(stored)
         }
         changed(stored.name, "set")
-        return try await report(at: origin, scope)
+        return try await report(on: stored.name, at: origin)
     }
 
     private func save(_ stored: StoredCredential) async throws(Problem) {
@@ -121,14 +122,21 @@ package struct Credentials: EnginePart {
         at name: OriginName,
         _ scope: ScopeKey
     ) async throws(Problem) -> CredentialReport {
-        let origin = try context.origin(named: name, for: scope.scope.uid)
         let removed = CredentialName(scope.scope, at: name)
+        // A credential that was given outlives its origin in the configuration.
+        let origin: OriginSettings?
+        do throws(Problem) {
+            origin = try context.origin(named: name, for: scope.scope.uid)
+        } catch {
+            guard table.holds(removed) else { throw error }
+            origin = nil
+        }
         try await table.inTurn(removed) { () async throws(Problem) in
             try await storing(await store.removeCredential(removed))
             table.remove { $0 == removed }
         }
         changed(removed, "removed")
-        return try await report(at: origin, scope)
+        return try await report(on: removed, at: origin)
     }
 
     private func changed(_ name: CredentialName, _ state: String) {
@@ -147,17 +155,17 @@ package struct Credentials: EnginePart {
     }
 
     private func report(
-        at origin: OriginSettings,
-        _ scope: ScopeKey
+        on name: CredentialName,
+        at origin: OriginSettings?
     ) async throws(Problem) -> CredentialReport {
-        let name = CredentialName(scope.scope, at: origin.name)
         let counts = try await storing(await store.modifiers.waitingCounts(name))
         var report = CredentialReport(
-            account: scope.scope.account.text,
+            account: name.scope.account.text,
             refused: counts.refused > 0 || table.isRefused(name),
             waiting: counts.all
         )
-        if let current = table.current(of: scope.scope, at: origin) {
+        guard let origin else { return report }
+        if let current = table.current(of: name.scope, at: origin) {
             (report.source, report.header) = (current.source, current.credential.header)
             if current.source == .user { report.setAt = .init(current.credential.setAt) }
             report.expires = current.credential.expires.map { .init($0) }

@@ -117,6 +117,20 @@ struct CredentialTests {
         #expect(try await report(other).source == nil)
     }
 
+    @Test("A credential at an origin that is no longer configured can be removed")
+    func goneOrigin() async throws {
+        try await set("mine")
+        let (context, name) = (fixture.engine.context, try name)
+        context.replaceOrigins(context.origins.without(name))
+        let report = try await fixture.engine.credentials.remove(at: name, fixture.scope)
+        #expect(report.account == "default" && report.source == nil)
+        #expect(CredentialTable.stored(context.store, context.logger).isEmpty)
+        let problem = await #expect(throws: Problem.self) {
+            _ = try await fixture.engine.credentials.remove(at: name, fixture.scope)
+        }
+        #expect(problem?.kind == .noSuchOrigin)
+    }
+
     @Test("A user's own credential comes before the origin's headers (case 23)")
     func order() async throws {
         let url = try fixture.url("/r")
