@@ -424,6 +424,7 @@ struct FlightRun: ~Copyable {
         }
         var entry = Entry(tombstone: id, status: status, plan.origin.name, at: now)
         entry.request = plan.key.content
+        let viewers = await context.viewers(of: id, in: plan.key.scope)
         if isLate(id) {
             _ = machine.stored()
             return .finish(.current(FlightAnswer(late: entry, nil, status: status, since: start)))
@@ -435,7 +436,6 @@ struct FlightRun: ~Copyable {
             {
                 return overtaken(unstored(entry))
             }
-            let viewers = await context.viewers(of: id, in: plan.key.scope)
             let receipt = try await context.writeTombstone(
                 new,
                 plan,
