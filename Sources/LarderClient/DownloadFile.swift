@@ -206,20 +206,19 @@ extension HTTPClientResponse {
     /// The error of a HEAD request by its status, as the answer has no body.
     private static func refusal(toHEAD status: Int) -> LarderError {
         switch status {
-        case 404: .problem(Problem(.miss, "nothing is cached under the id"))
-        case 410: .problem(Problem(.deleted, "the origin says that it is gone", status: 410))
+        case 404: return .problem(Problem(.miss, "nothing is cached under the id"))
+        case 410: return .problem(Problem(.deleted, "the origin says that it is gone", status: 410))
         default:
-            .problem(
-                Problem(
-                    type: "about:blank",
-                    title: HTTPResponseStatus(statusCode: status).reasonPhrase,
-                    status: status,
-                    detail: "larderd refused the request with the status \(status)",
-                    requestID: "",
-                    retryable: status == 503 || status == 504,
-                    hint: "Ask for the bytes as well: that answer says why."
-                )
+            var problem = Problem(
+                .badRequest,
+                "larderd refused the request with the status \(status)",
+                status: status,
+                hint: "Ask for the bytes as well: that answer says why."
             )
+            problem.type = "about:blank"
+            problem.title = HTTPResponseStatus(statusCode: status).reasonPhrase
+            problem.retryable = status == 503 || status == 504
+            return .problem(problem)
         }
     }
 

@@ -64,15 +64,12 @@ struct ErrorTests {
     }
 
     /// What a newer daemon may say.
-    static let news = Problem(
-        type: "urn:larder:news",
-        title: "News",
-        status: 429,
-        detail: "this is new",
-        requestID: "",
-        retryable: true,
-        hint: "Wait."
-    )
+    static let news: Problem = {
+        var problem = Problem(.cacheFull, "this is new", status: 429, hint: "Wait.")
+        problem.type = "urn:larder:news"
+        problem.title = "News"
+        return problem
+    }()
 
     @Test(
         "A refusal of HEAD, which has no body, is a problem that says the status",

@@ -302,24 +302,6 @@ public struct Problem: Error, Codable, Equatable, Sendable {
     /// The first 64 KiB of an origin's refusal: JSON as it is, anything else as a string.
     @OmittedWhenNil public var body: RawJSON?
 
-    package init(
-        type: String,
-        title: String,
-        status: Int,
-        detail: String,
-        requestID: String,
-        retryable: Bool,
-        hint: String
-    ) {
-        self.type = type
-        self.title = title
-        self.status = status
-        self.detail = detail
-        self.requestID = requestID
-        self.retryable = retryable
-        self.hint = hint
-    }
-
     /// A problem with the kind's own status and hint where none are given.
     package init(
         _ kind: ProblemKind,
@@ -328,15 +310,13 @@ public struct Problem: Error, Codable, Equatable, Sendable {
         hint: String? = nil
     ) {
         assert(ProblemKind.allCases.contains(kind), "\(kind.rawValue) is missing in allCases")
-        self.init(
-            type: ProblemKind.prefix + kind.rawValue,
-            title: kind.title,
-            status: status ?? kind.status,
-            detail: detail,
-            requestID: "",
-            retryable: kind.isRetryable,
-            hint: hint ?? kind.hint
-        )
+        type = ProblemKind.prefix + kind.rawValue
+        title = kind.title
+        self.status = status ?? kind.status
+        self.detail = detail
+        requestID = ""
+        retryable = kind.isRetryable
+        self.hint = hint ?? kind.hint
     }
 }
 
