@@ -254,13 +254,11 @@ private struct ObjectEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
         keyedBy type: Nested.Type,
         forKey key: Key
     ) -> KeyedEncodingContainer<Nested> {
-        name(key)
-        return ValueEncoder(state: state, depth: depth).container(keyedBy: type)
+        preconditionFailure("a wire type nests no containers by hand")
     }
 
     func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-        name(key)
-        return ValueEncoder(state: state, depth: depth).unkeyedContainer()
+        preconditionFailure("a wire type nests no containers by hand")
     }
 
     /// The object itself, for ``Flattened``.
@@ -294,16 +292,14 @@ private struct ArrayEncoding: UnkeyedEncodingContainer {
         try state.write(value)
     }
 
-    mutating func nestedContainer<Nested: CodingKey>(
+    func nestedContainer<Nested: CodingKey>(
         keyedBy type: Nested.Type
     ) -> KeyedEncodingContainer<Nested> {
-        next()
-        return ValueEncoder(state: state, depth: depth).container(keyedBy: type)
+        preconditionFailure("a wire type nests no containers by hand")
     }
 
-    mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
-        next()
-        return ValueEncoder(state: state, depth: depth).unkeyedContainer()
+    func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
+        preconditionFailure("a wire type nests no containers by hand")
     }
 
     func superEncoder() -> any Encoder { preconditionFailure("a wire type has no superclass") }

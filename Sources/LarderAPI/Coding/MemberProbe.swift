@@ -126,13 +126,11 @@ package final class MemberProbe: Decoder {
             keyedBy type: Nested.Type,
             forKey key: Key
         ) -> KeyedDecodingContainer<Nested> {
-            probe.note(key)
-            return MemberProbe().container(keyedBy: type)
+            preconditionFailure("a wire type nests no containers by hand")
         }
 
         func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedDecodingContainer {
-            probe.note(key)
-            return NoElements()
+            preconditionFailure("a wire type nests no containers by hand")
         }
 
         func superDecoder() -> any Decoder { probe }

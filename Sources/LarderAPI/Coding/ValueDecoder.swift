@@ -20,7 +20,6 @@ final class ValueDecoder: Decoder {
     /// Whether no member comes twice, as far as the mode asks for that.
     private var areDistinct = false
     private var form = Form.object
-    private var nested: [ValueDecoder] = []
     private var index: [JSONName: Int] = [:]
     /// The value of the last name in `asked`: an optional member is asked for three times.
     private var found: WireNode?
@@ -101,12 +100,6 @@ final class ValueDecoder: Decoder {
         return found
     }
 
-    func nested(_ node: WireNode, _ path: WirePath) -> ValueDecoder {
-        let decoder = ValueDecoder(state, node, path)
-        nested.append(decoder)
-        return decoder
-    }
-
     /// The first unknown member of a value that was not read to its end, so that its type has members
     /// that were not asked for.
     ///
@@ -119,11 +112,9 @@ final class ValueDecoder: Decoder {
 
     /// The first member that was not asked for, if the mode refuses those, once the value was read.
     func unknownMember(beside others: [String] = []) -> APIDecodingError? {
-        guard state.mode == .strict, form == .object, case .object(let members) = node.content
+        guard state.mode == .strict, form == .object, case .object(let members) = node.content,
+            let unknown = unknown(of: members, beside: others)
         else { return nil }
-        guard let unknown = unknown(of: members, beside: others) else {
-            return nested.lazy.compactMap { $0.unknownMember() }.first
-        }
         var known = others
         var names = Set(others.map(JSONName.init))
         for name in asked where names.insert(JSONName(name)).inserted { known.append(name) }
@@ -200,12 +191,12 @@ private struct ObjectDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func nestedContainer<Nested: CodingKey>(
         keyedBy type: Nested.Type,
         forKey key: Key
-    ) throws -> KeyedDecodingContainer<Nested> {
-        try decoder.nested(try node(key), path(key)).container(keyedBy: type)
+    ) -> KeyedDecodingContainer<Nested> {
+        preconditionFailure("a wire type nests no containers by hand")
     }
 
-    func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
-        try decoder.nested(try node(key), path(key)).unkeyedContainer()
+    func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedDecodingContainer {
+        preconditionFailure("a wire type nests no containers by hand")
     }
 
     /// The object itself, for ``Flattened``.
@@ -253,18 +244,14 @@ private struct ArrayDecoding: UnkeyedDecodingContainer {
         return value
     }
 
-    mutating func nestedContainer<Nested: CodingKey>(
+    func nestedContainer<Nested: CodingKey>(
         keyedBy type: Nested.Type
-    ) throws -> KeyedDecodingContainer<Nested> {
-        let nested = decoder.nested(try current(), path)
-        currentIndex += 1
-        return try nested.container(keyedBy: type)
+    ) -> KeyedDecodingContainer<Nested> {
+        preconditionFailure("a wire type nests no containers by hand")
     }
 
-    mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
-        let nested = decoder.nested(try current(), path)
-        currentIndex += 1
-        return try nested.unkeyedContainer()
+    func nestedUnkeyedContainer() -> any UnkeyedDecodingContainer {
+        preconditionFailure("a wire type nests no containers by hand")
     }
 
     func superDecoder() -> any Decoder { preconditionFailure("a wire type has no superclass") }
