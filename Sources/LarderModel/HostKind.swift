@@ -1,3 +1,9 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
 /// Kind of a URL's host.
 package enum HostKind: Equatable, Sendable {
     /// A name that is looked up.
@@ -13,9 +19,9 @@ package enum HostKind: Equatable, Sendable {
     package init(_ host: String) {
         let text = host.utf8
         if text.first == UInt8(ascii: "["), text.last == UInt8(ascii: "]") {
-            let inner = text.dropFirst().dropLast()
-            self = addressV6(inner).map { .address($0) } ?? .malformed
-        } else if let address = addressV4(text[...]) {
+            let inner = String(Substring(text.dropFirst().dropLast()))
+            self = addressBytes(AF_INET6, 16, inner).map { .address($0) } ?? .malformed
+        } else if let address = addressBytes(AF_INET, 4, host) {
             self = .address(address)
         } else {
             self = isNumeric(text[...]) ? .malformed : .name
@@ -40,59 +46,10 @@ private func isNumeric(_ host: Substring.UTF8View) -> Bool {
     return last.starts(with: "0x".utf8) && last.dropFirst(2).allSatisfy { $0.hexValue != nil }
 }
 
-/// Four decimal numbers of 0 to 255 without leading zeros.
-private func addressV4(_ text: Substring.UTF8View) -> [UInt8]? {
-    let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    guard parts.count == 4 else { return nil }
-    var bytes: [UInt8] = []
-    for part in parts {
-        guard part.allSatisfy(\.isASCIIDigit), part.count == 1 || part.first != UInt8(ascii: "0"),
-            let byte = UInt8(Substring(part))
-        else { return nil }
-        bytes.append(byte)
-    }
-    return bytes
-}
-
-/// RFC 4291 2.2, without a zone.
-private func addressV6(_ text: Substring.UTF8View) -> [UInt8]? {
-    guard let gap = doubleColon(in: text) else {
-        let bytes = groups(text)
-        return bytes?.count == 16 ? bytes : nil
-    }
-    let after = text[text.index(gap, offsetBy: 2)...]
-    guard let head = groups(text[..<gap]), let tail = groups(after),
-        head.count + tail.count <= 14
-    else { return nil }
-    return head + [UInt8](repeating: 0, count: 16 - head.count - tail.count) + tail
-}
-
-private func doubleColon(in text: Substring.UTF8View) -> Substring.UTF8View.Index? {
-    let colon = UInt8(ascii: ":")
-    return text.indices.first { index in
-        let next = text.index(after: index)
-        return text[index] == colon && next < text.endIndex && text[next] == colon
-    }
-}
-
-/// Groups of up to four hexadecimal digits, of which the last may be an IPv4 address.
-private func groups(_ text: Substring.UTF8View) -> [UInt8]? {
-    guard !text.isEmpty else { return [] }
-    let parts = text.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
-    guard parts.count <= 8 else { return nil }
-    var bytes: [UInt8] = []
-    for (index, part) in parts.enumerated() {
-        if index == parts.count - 1, let address = addressV4(part) {
-            bytes += address
-            continue
-        }
-        guard (1...4).contains(part.count), part.allSatisfy({ $0.hexValue != nil }) else {
-            return nil
-        }
-        let value = part.reduce(UInt16(0)) { $0 << 4 | UInt16($1.hexValue ?? 0) }
-        bytes += [UInt8(value >> 8), UInt8(value & 0xFF)]
-    }
-    return bytes
+/// The one spelling of an IPv4 address, or RFC 4291 2.2 without a zone.
+private func addressBytes(_ family: Int32, _ count: Int, _ text: String) -> [UInt8]? {
+    var bytes = [UInt8](repeating: 0, count: count)
+    return inet_pton(family, text, &bytes) == 1 ? bytes : nil
 }
 
 /// A host with or without a port, as `redirect_hosts` names it.

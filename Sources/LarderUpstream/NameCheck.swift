@@ -1,4 +1,3 @@
-import Glibc
 package import LarderModel
 import NIOCore
 import NIOPosix
@@ -188,11 +187,7 @@ struct AddressCheck {
 extension SocketAddress {
     /// Whether ``AddressRule`` refuses the address; an address other than IPv4 or IPv6 is refused.
     var isRefused: Bool {
-        guard let text = ipAddress else { return AddressRule.refuses([]) }
-        let isV4 = self.protocol == .inet
-        // In network byte order.
-        var bytes = [UInt8](repeating: 0, count: isV4 ? 4 : 16)
-        let isRead = inet_pton(isV4 ? AF_INET : AF_INET6, text, &bytes) == 1
-        return AddressRule.refuses(isRead ? bytes : [])
+        guard let text = ipAddress else { return true }
+        return HostKind(self.protocol == .inet ? text : "[\(text)]").isRefusedAddress
     }
 }
