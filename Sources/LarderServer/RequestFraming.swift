@@ -40,14 +40,12 @@ extension String {
     /// The parser leaves the space around a header's value (RFC 9110 5.6.3) where it is.
     fileprivate var isHost: Bool {
         utf8.allSatisfy(\.standsInHost)
-            || utf8.drop(while: \.isSpace).reversed().drop(while: \.isSpace)
+            || utf8.drop(while: \.isBlank).reversed().drop(while: \.isBlank)
                 .allSatisfy(\.standsInHost)
     }
 }
 
 extension UInt8 {
-    fileprivate var isSpace: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
-
     /// Whether the byte is valid in a host with its port (RFC 3986 3.2.2).
     var standsInHost: Bool { ASCIISet.host.contains(self) }
 

@@ -203,7 +203,9 @@ package struct ModifierRequest: Equatable, Sendable {
                 return .representation(of: target)
             }
         }
-        let isSaid = headers.list("Preference-Applied").map(Self.saysRepresentation) ?? false
+        let isSaid = headers.listed("Preference-Applied").contains { preference in
+            preference.filter { $0 != "\"" } == "return=representation"
+        }
         guard rule == .representation || isSaid, let own = ownTarget else { return .none }
         // A 201 to a POST represents what was created, and not the list that it was created in.
         let isCreation = head.status == 201 && method == "POST"
@@ -230,14 +232,6 @@ package struct ModifierRequest: Equatable, Sendable {
         if let id = try? EntryID(flight.url), targets.contains(id) { return id }
         let named = targets.filter { !implied.contains($0) }
         return named.count == 1 ? named.first : nil
-    }
-
-    /// Whether a Preference-Applied names `return=representation` (RFC 7240 3).
-    private static func saysRepresentation(_ value: String) -> Bool {
-        value.split(separator: ",").contains { preference in
-            let word = preference.filter { $0 != " " && $0 != "\t" && $0 != "\"" }.lowercased()
-            return word == "return=representation"
-        }
     }
 }
 

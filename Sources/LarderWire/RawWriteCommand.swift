@@ -17,7 +17,9 @@ package struct RawWriteCommand: Equatable, Sendable {
     package init(method: String, uri: String, headers: HeaderFields) throws(Problem) {
         place = try RawCommand(placeIn: uri, headers)
         self.method = method
-        prefersAsync = headers.list("Prefer").map(Self.namesRespondAsync) ?? false
+        prefersAsync = headers.listed("Prefer").contains { preference in
+            preference.prefix { $0 != "=" && $0 != ";" } == "respond-async"
+        }
         self.headers = try RequestHeaderRules.passed(headers)
     }
 
@@ -39,14 +41,6 @@ package struct RawWriteCommand: Equatable, Sendable {
     /// Throws for a field that no modifier may have.
     package func queuedHeaders() throws(Problem) -> HeaderFields {
         try RequestHeaderRules.queued(headers)
-    }
-
-    /// Whether a list such as `respond-async, wait=10` names `respond-async`, in any case.
-    private static func namesRespondAsync(_ value: String) -> Bool {
-        value.split(separator: ",").contains { preference in
-            let name = preference.prefix { $0 != "=" && $0 != ";" }
-            return String(name.filter { $0 != " " && $0 != "\t" }).isEqual(to: "respond-async")
-        }
     }
 
     /// Limit of the body's size; the daemon parses a patch, so it has the limit of a command.

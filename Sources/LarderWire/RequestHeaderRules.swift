@@ -90,10 +90,7 @@ package enum RequestHeaderRules {
         _ names: Set<String>,
         _ headers: HeaderFields
     ) -> [HeaderFields.Field] {
-        let named = headers.list("Connection")?.split(separator: ",").map { name in
-            name.filter { $0 != " " && $0 != "\t" }.lowercased()
-        }
-        let dropped = names.union(named ?? [])
+        let dropped = names.union(headers.listed("Connection"))
         return headers.fields.filter { field in
             let name = field.name.lowercased()
             return !dropped.contains(name) && !name.hasPrefix("larder-")
@@ -224,12 +221,7 @@ package enum RequestHeaderRules {
     package static func isToken(_ text: String) -> Bool {
         !text.isEmpty
             && text.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"):
-                    true
-                default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-                }
+                byte.isASCIIAlphanumeric || "!#$%&'*+-.^_`|~".utf8.contains(byte)
             }
     }
 }
