@@ -218,23 +218,48 @@ package enum SecretFile {
     }
 }
 
-/// Finds users in whatever the system keeps them in (nsswitch.conf(5)).
-enum UserLookup {
+/// Finds users and groups in whatever the system keeps them in (nsswitch.conf(5)).
+package enum AccountLookup {
     /// The number of a user given by name or number; nil if no user has the name.
-    static func number(of user: String) -> UInt32? { find(user) ?? UInt32(user) }
+    static func userNumber(_ user: String) -> UInt32? {
+        find(passwd(), { getpwnam_r(user, $0, $1, $2, $3) }, { $0.pw_uid }) ?? UInt32(user)
+    }
 
-    private static func find(_ name: String) -> UInt32? {
+    /// The number of a group given by its name or number; nil where no group has the name.
+    ///
+    /// A name is looked for first, as `id` and `chgrp` do.
+    package static func groupNumber(_ group: String) -> UInt32? {
+        find(Glibc.group(), { getgrnam_r(group, $0, $1, $2, $3) }, { $0.gr_gid }) ?? UInt32(group)
+    }
+
+    package static func userName(_ uid: UInt32) -> String? {
+        find(passwd(), { getpwuid_r(uid, $0, $1, $2, $3) }, { String(cString: $0.pw_name) })
+    }
+
+    package static func groupName(_ gid: UInt32) -> String? {
+        find(Glibc.group(), { getgrgid_r(gid, $0, $1, $2, $3) }, { String(cString: $0.gr_name) })
+    }
+
+    private static func find<Record, Found>(
+        _ empty: Record,
+        _ look: (
+            UnsafeMutablePointer<Record>, UnsafeMutablePointer<CChar>, Int,
+            UnsafeMutablePointer<UnsafeMutablePointer<Record>?>
+        ) -> Int32,
+        _ read: (Record) -> Found
+    ) -> Found? {
         var count = 4_096
         while count <= Limits.groupRecordBytesMax {
-            var record = passwd()
-            var found: UnsafeMutablePointer<passwd>?
+            var record = empty
+            var found: UnsafeMutablePointer<Record>?
+            var value: Found?
             let failure = withUnsafeTemporaryAllocation(of: CChar.self, capacity: count) { buffer in
                 guard let start = buffer.baseAddress else { return ENOMEM }
-                return getpwnam_r(name, &record, start, buffer.count, &found)
+                let code = look(&record, start, buffer.count, &found)
+                if code == 0, let found { value = read(found.pointee) }
+                return code
             }
-            guard failure == ERANGE else {
-                return failure == 0 && found != nil ? record.pw_uid : nil
-            }
+            guard failure == ERANGE else { return value }
             count *= 2
         }
         return nil

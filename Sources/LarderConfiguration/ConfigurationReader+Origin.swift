@@ -237,7 +237,7 @@ extension ConfigurationReader {
             return []
         }
         return names.map { setting in
-            let uid = UserLookup.number(of: setting.text)
+            let uid = AccountLookup.userNumber(setting.text)
             if uid == nil {
                 configuration.warnings.append("\(part.path): there is no user '\(setting.text)'")
             }

@@ -116,24 +116,13 @@ struct LocalChecks {
     /// Whether a user's own daemon goes on when its user has logged out (loginctl(1)).
     var lingerFindings: [Finding] {
         guard let socket, !isSystems, socket.hasPrefix("/run/user/"),
-            access("/run/systemd/system", F_OK) == 0, let name = Self.userName
+            access("/run/systemd/system", F_OK) == 0, let name = AccountLookup.userName(getuid())
         else { return [] }
         guard access("/var/lib/systemd/linger/\(name)", F_OK) == 0 else {
             let (detail, fix) = ("your daemon ends when you log out", "loginctl enable-linger")
             return [Finding("linger", .warning, detail, fix: fix)]
         }
         return [Finding("linger", .ok, "your daemon goes on when you log out")]
-    }
-
-    private static var userName: String? {
-        var record = passwd()
-        var found: UnsafeMutablePointer<passwd>?
-        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 65_536) { buffer in
-            guard let start = buffer.baseAddress,
-                getpwuid_r(getuid(), &record, start, buffer.count, &found) == 0, found != nil
-            else { return nil }
-            return String(cString: record.pw_name)
-        }
     }
 }
 

@@ -1,4 +1,5 @@
 import LarderClient
+import LarderConfiguration
 
 #if canImport(Glibc)
 import Glibc
@@ -32,15 +33,7 @@ struct SocketRights {
     var modeText: String { "0" + String(mode, radix: 8) }
 
     /// The group's name, or its number.
-    var group: String {
-        var record = GroupRecord()
-        var found: UnsafeMutablePointer<GroupRecord>?
-        let name = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 65_536) { buffer in
-            getgrgid_r(gid, &record, buffer.baseAddress, buffer.count, &found)
-                == 0 && found != nil ? String(cString: record.gr_name) : nil
-        }
-        return name ?? String(gid)
-    }
+    var group: String { AccountLookup.groupName(gid) ?? String(gid) }
 
     /// Advice for a user without access: a private daemon has no group that the user could join.
     var advice: String {
@@ -63,9 +56,6 @@ struct SocketRights {
         return "Use the system's daemon: sudo \(command)    (log in again)"
     }
 }
-
-/// `struct group`, whose name a property here has too.
-private typealias GroupRecord = group
 
 /// Commands that show why a daemon does not answer, and that start it: of the service that its
 /// socket belongs to.

@@ -154,7 +154,7 @@ struct Larderd: ParsableCommand {
             home: ProcessEnvironment.home,
             checkTLS: TLSMaterial.fault
         )
-        configuration.warnings += GroupLookup.warnings(configuration.access)
+        configuration.warnings += configuration.access.groupWarnings
         return configuration
     }
 

@@ -156,7 +156,7 @@ extension ServerStanding {
         self.init(
             administrators: Administrators(
                 daemonUID: ProcessEnvironment.uid,
-                group: .init(name: group, number: GroupLookup.number(of: group))
+                group: .init(name: group, number: AccountLookup.groupNumber(group))
             ),
             configuration: ConfigurationStatus(
                 file: configuration.file.map(ProcessEnvironment.absolutePath),
