@@ -117,14 +117,13 @@ extension LarderClient {
         scope: EntryScope = .own
     ) -> Pages<ModifierReport> {
         Pages { cursor throws(LarderError) in
-            let page = try await self.modifiers(
+            try await self.modifiers(
                 selection,
                 lane: lane,
                 limit: Limits.pageRowsMax,
                 cursor: cursor,
                 scope: scope
             )
-            return (page.items, page.next)
         }
     }
 
@@ -295,8 +294,7 @@ extension LarderClient {
         Pages { cursor throws(LarderError) in
             var command = ModifierActionCommand(action, state: state, origin: origin)
             command.cursor = cursor
-            let page = try await self.act(command, scope)
-            return (page.items, page.next)
+            return try await self.act(command, scope)
         }
     }
 

@@ -148,8 +148,7 @@ extension LarderClient {
     /// Lists all pins of this user in the order of their ids, page by page.
     public func pins() -> Pages<PinItem> {
         Pages { cursor throws(LarderError) in
-            let page = try await self.pins(limit: Limits.pageRowsMax, cursor: cursor)
-            return (page.items, page.next)
+            try await self.pins(limit: Limits.pageRowsMax, cursor: cursor)
         }
     }
 

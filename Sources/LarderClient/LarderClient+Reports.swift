@@ -43,7 +43,7 @@ extension LarderClient {
         scope: EntryScope = .own
     ) -> Pages<EntryItem> {
         Pages { cursor throws(LarderError) in
-            let page = try await self.entries(
+            try await self.entries(
                 prefix: prefix,
                 origin: origin,
                 sort: sort,
@@ -51,7 +51,6 @@ extension LarderClient {
                 cursor: cursor,
                 scope: scope
             )
-            return (page.items, page.next)
         }
     }
 
@@ -184,12 +183,10 @@ package final class SentReports: Sendable {
 }
 
 /// All items of a list, asked for page by page while they are iterated.
-public struct Pages<Item: Sendable>: AsyncSequence, Sendable {
+public struct Pages<Item: Codable & Sendable>: AsyncSequence, Sendable {
     /// Asks for the page at a cursor; nil is the first.
     package typealias Load =
-        @Sendable (
-            _ cursor: String?
-        ) async throws(LarderError) -> (items: [Item], next: String?)
+        @Sendable (_ cursor: String?) async throws(LarderError) -> Page<Item>
 
     let load: Load
 

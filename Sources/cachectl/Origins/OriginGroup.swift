@@ -114,7 +114,7 @@ struct OriginList: AsyncParsableCommand {
         let console = Console()
         let count = try await options.withClient { client in
             try await console.list(
-                Pages { _ throws(LarderError) in (try await client.origins(), nil) },
+                Pages { _ throws(LarderError) in Page(items: try await client.origins()) },
                 asJSON: options.json,
                 fields: fields,
                 columns: columns
