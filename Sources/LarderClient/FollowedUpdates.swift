@@ -190,24 +190,16 @@ struct FollowPlan: Equatable {
     ///
     /// `randomUnit` in 0..<1 is the random number for jitter.
     mutating func streamFailed(_ error: LarderError, randomUnit: Double) -> BreakStep {
-        let mayHeal: Bool
         switch error {
         case .deleted:
             // The daemon answers; only the entry is gone, and it may come back.
             let isTold = deletionArrived() == .tell
             failures = 1
             return .tryAgain(after: Limits.followRetryMax, isTold: isTold)
-        case .unreachable, .timedOut, .cutOff:
-            mayHeal = true
-        case .miss(let problem), .unknownOrigin(let problem), .notPermitted(let problem),
-            .offline(let problem), .originFailed(let problem), .tooLarge(let problem),
-            .invalid(let problem), .tooLate(let problem), .unavailable(let problem),
-            .other(let problem):
-            mayHeal = problem.retryable
-        case .socketRefused, .badAnswer, .decoding, .bodyFailed, .fileFailed, .cancelled:
-            mayHeal = false
+        case .unreachable, .timedOut, .cutOff: break
+        default:
+            guard error.problem?.retryable == true else { return .giveUp }
         }
-        guard mayHeal else { return .giveUp }
         let isSilent = isOutageTold || (wasConnected && failures == 0)
         if !isSilent { isOutageTold = true }
         let least = Limits.followRetryBase

@@ -104,11 +104,6 @@ extension LarderError: CustomStringConvertible {
             "no larderd answers at "
                 + failures.map { "\($0.path) (\($0.reason))" }.joined(separator: ", ")
         case .socketRefused(let path): "no permission to open \(path)"
-        case .miss(let problem), .deleted(let problem), .unknownOrigin(let problem),
-            .notPermitted(let problem), .offline(let problem), .originFailed(let problem),
-            .tooLarge(let problem), .invalid(let problem), .tooLate(let problem),
-            .unavailable(let problem), .other(let problem):
-            problem.detail
         case .timedOut: "larderd did not answer in time"
         case .cutOff: "the connection to larderd ended in the middle of an answer"
         case .badAnswer(let reason): "the answer of larderd cannot be understood: \(reason)"
@@ -116,6 +111,7 @@ extension LarderError: CustomStringConvertible {
         case .bodyFailed(let reason): "the bytes to be stored cannot be read: \(reason)"
         case .fileFailed(let path, let reason): "\(path): \(reason)"
         case .cancelled: "cancelled"
+        default: self.problem?.detail ?? ""
         }
     }
 }
@@ -129,9 +125,7 @@ extension LarderError {
             .tooLarge(let problem), .invalid(let problem), .tooLate(let problem),
             .unavailable(let problem), .other(let problem):
             problem
-        case .unreachable, .socketRefused, .timedOut, .cutOff, .badAnswer, .decoding, .bodyFailed,
-            .fileFailed, .cancelled:
-            nil
+        default: nil
         }
     }
 

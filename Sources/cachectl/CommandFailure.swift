@@ -61,13 +61,6 @@ extension CommandFailure {
             let advice =
                 SocketRights(of: path)?.advice ?? "See who may open it: ls -l '\(path)'"
             self.init(.notPermitted, error.summary, hint: advice + own)
-        case .miss(let problem), .deleted(let problem), .unknownOrigin(let problem),
-            .notPermitted(let problem), .offline(let problem), .originFailed(let problem),
-            .tooLarge(let problem), .invalid(let problem), .tooLate(let problem),
-            .unavailable(let problem):
-            self.init(problem.kind.exit, problem.detail, hint: Self.hint(problem))
-            rawPath = problem.rawHref
-            body = problem.quotedBody
         case .other(let problem): self.init(.failed, problem.detail, hint: problem.hint)
         case .timedOut:
             self.init(
@@ -83,8 +76,12 @@ extension CommandFailure {
                 error.summary,
                 hint: "Is larderd of the same version? See: cachectl --version, larderd --version"
             )
-        case .decoding, .bodyFailed, .fileFailed, .cancelled:
-            self.init(.failed, error.summary)
+        default:
+            let problem = error.problem
+            let hint = problem.map { Self.hint($0) }
+            self.init(problem?.kind.exit ?? .failed, error.summary, hint: hint)
+            rawPath = problem?.rawHref
+            body = problem?.quotedBody
         }
     }
 
