@@ -20,11 +20,6 @@ package struct View: Equatable, Sendable {
         /// Index of the effect, counted from 0.
         package let place: Int
         package let reason: Inapplicability
-
-        package init(place: Int, reason: Inapplicability) {
-            self.place = place
-            self.reason = reason
-        }
     }
 
     package let content: Content

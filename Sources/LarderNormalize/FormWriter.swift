@@ -46,11 +46,6 @@ struct FormWriter {
         bytes.append(contentsOf: data)
     }
 
-    /// Forgets what was written after the form had `count` bytes.
-    mutating func truncate(to count: Int) {
-        bytes.removeSubrange(count...)
-    }
-
     /// The whole form.
     consuming func finished() -> [UInt8] {
         let check = Self.check(bytes)

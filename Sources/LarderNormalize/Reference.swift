@@ -15,11 +15,6 @@ package struct Reference: Equatable, Sendable {
         /// In these members of an entity: their names, without escapes.
         case entity(members: [[UInt8]])
     }
-
-    package init(key: EntityKey, place: Place) {
-        self.key = key
-        self.place = place
-    }
 }
 
 extension Reference.Place {

@@ -54,20 +54,6 @@ extension ModifierQueue {
         /// Whether it may have been applied: it cannot be cancelled then.
         package let isPerhapsApplied: Bool
         package var round = ModifierRound.same
-
-        package init(
-            state: ModifierState,
-            until: Duration?,
-            attempts: Int,
-            answersNotApplied: Int,
-            isStalled: Bool,
-            isPerhapsApplied: Bool,
-            round: ModifierRound = .same
-        ) {
-            (self.state, self.until, self.isStalled) = (state, until, isStalled)
-            (self.attempts, self.answersNotApplied) = (attempts, answersNotApplied)
-            (self.isPerhapsApplied, self.round) = (isPerhapsApplied, round)
-        }
     }
 
     /// How a modifier leaves the queue.
