@@ -128,27 +128,14 @@ extension ConfigurationReader {
     /// section is a comment.
     mutating func items(of part: Item) -> [Item] {
         let subject = part.path.isEmpty ? "the file" : part.path
-        switch part.value.kind {
-        case .scalar:
-            if !isNull(part) {
-                report(
-                    place(of: part.value),
-                    "\(subject) is a mapping of keys to values, not a single value"
-                )
-            }
+        guard case .mapping(let mapping) = part.value.kind else {
+            guard !isNull(part) else { return [] }
+            var found = "a single value"
+            if case .sequence = part.value.kind { found = "a list" }
+            let place = place(of: part.value)
+            report(place, "\(subject) is a mapping of keys to values, not \(found)")
             return []
-        case .sequence:
-            report(
-                place(of: part.value),
-                "\(subject) is a mapping of keys to values, not a list"
-            )
-            return []
-        case .mapping(let mapping):
-            return items(of: mapping, at: part.path)
         }
-    }
-
-    private mutating func items(of mapping: [YAMLNode.Pair], at path: String) -> [Item] {
         var items: [Item] = []
         var seen: Set<String> = []
         for (key, value) in mapping {
@@ -161,7 +148,7 @@ extension ConfigurationReader {
                 report(place, "duplicate key '\(name)'")
                 continue
             }
-            let inner = path.isEmpty ? name : "\(path).\(name)"
+            let inner = part.path.isEmpty ? name : "\(part.path).\(name)"
             items.append(Item(name: name, path: inner, place: place, value: value))
         }
         return items
@@ -204,14 +191,10 @@ extension ConfigurationReader {
 
     mutating func settingOrNull(_ item: Item) -> Setting? {
         let place = place(of: item.value)
-        switch item.value.kind {
-        case .scalar(let scalar):
-            return Setting(scalar, place: place)
-        case .sequence:
-            report(place, "\(item.path) is a single value, not a list")
-        case .mapping:
-            report(place, "\(item.path) is a single value, not a mapping")
-        }
+        if case .scalar(let scalar) = item.value.kind { return Setting(scalar, place: place) }
+        var found = "a mapping"
+        if case .sequence = item.value.kind { found = "a list" }
+        report(place, "\(item.path) is a single value, not \(found)")
         return nil
     }
 
