@@ -68,12 +68,7 @@ struct RouteMatch: Equatable {
     var origin: OriginName { get throws(Problem) { try OriginName(command: try text) } }
 
     var set: PrefetchName {
-        get throws(Problem) {
-            let name = try text
-            return try Problem.checking("name") { () throws(ModelError) in
-                try PrefetchName(name)
-            }
-        }
+        get throws(Problem) { try Problem.reading("name", try text, PrefetchName.init(_:)) }
     }
 
     private var text: String {

@@ -16,6 +16,16 @@ extension Problem {
         }
     }
 
+    /// Makes a value of a text that a command gives.
+    package static func reading<Value>(
+        _ name: String?,
+        _ text: String,
+        _ make: (String) throws(ModelError) -> Value,
+        _ kind: ProblemKind = .badRequest
+    ) throws(Problem) -> Value {
+        try checking(name, kind) { () throws(ModelError) in try make(text) }
+    }
+
     /// Decodes a body or a query; a failure becomes a problem.
     package static func decoding<Value>(
         _ decode: () throws(APIDecodingError) -> Value
@@ -30,15 +40,11 @@ extension Problem {
 
 extension EntryID {
     package init(command text: String, of name: String? = nil) throws(Problem) {
-        self = try Problem.checking(name, .badID) { () throws(ModelError) in
-            try EntryID(given: text)
-        }
+        self = try Problem.reading(name, text, EntryID.init(given:), .badID)
     }
 
     package static func prefix(command text: String) throws(Problem) -> String {
-        try Problem.checking("prefix") { () throws(ModelError) in
-            try EntryID.prefix(given: text)
-        }
+        try Problem.reading("prefix", text, EntryID.prefix(given:))
     }
 }
 

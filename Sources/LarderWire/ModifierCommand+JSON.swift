@@ -151,9 +151,7 @@ extension ModifierCommand.Request {
         guard RequestHeaderRules.isWritingMethod(given.method) else {
             throw Problem(.badRequest, "request: '\(given.method)' is no method that writes")
         }
-        let url = try Problem.checking("request", .badURL) { () throws(ModelError) in
-            try WebURL(given.url)
-        }
+        let url = try Problem.reading("request", given.url, WebURL.init(_:), .badURL)
         self.init(method: given.method, url: url)
         if let fields = given.headers?.members {
             headers = try RequestHeaderRules.modifierFields(

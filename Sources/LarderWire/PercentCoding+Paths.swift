@@ -26,20 +26,17 @@ extension PercentCoding {
     }
 
     package static func modifierID(inPath rest: Substring) throws(Problem) -> ModifierID {
-        try model(rest) { text throws(ModelError) in try ModifierID(text) }
+        try Problem.reading(nil, try text(rest), ModifierID.init(_:))
     }
 
     package static func lane(inPath rest: Substring) throws(Problem) -> Lane {
-        try model(rest) { text throws(ModelError) in try Lane(given: text) }
+        try Problem.reading(nil, try text(rest), Lane.init(given:))
     }
 
-    private static func model<Value>(
-        _ rest: Substring,
-        _ make: (String) throws(ModelError) -> Value
-    ) throws(Problem) -> Value {
+    private static func text(_ rest: Substring) throws(Problem) -> String {
         guard let text = decoded(rest.utf8) else {
             throw Problem(.badRequest, "'\(rest)' in the path is not percent-encoded UTF-8")
         }
-        return try Problem.checking { () throws(ModelError) in try make(text) }
+        return text
     }
 }

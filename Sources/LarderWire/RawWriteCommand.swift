@@ -208,9 +208,7 @@ package struct RawCommand: Equatable, Sendable {
     init(placeIn uri: String, _ headers: HeaderFields) throws(Problem) {
         target = try Self.target(uri)
         if let text = headers["Larder-Account"] {
-            account = try Problem.checking("Larder-Account") { () throws(ModelError) in
-                try AccountName(text)
-            }
+            account = try Problem.reading("Larder-Account", text, AccountName.init(_:))
         }
     }
 
@@ -219,15 +217,11 @@ package struct RawCommand: Equatable, Sendable {
             throw Problem(.badURL, "the path contains '#'", hint: "Encode it as %23.")
         }
         guard !isAbsolute(uri) else {
-            return .url(
-                try Problem.checking(nil, .badURL) { () throws(ModelError) in try WebURL(uri) }
-            )
+            return .url(try Problem.reading(nil, uri, WebURL.init(_:), .badURL))
         }
         let rest = uri.utf8.dropFirst(pathPrefix.utf8.count)
         let name = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
-        let origin = try Problem.checking { () throws(ModelError) in
-            try OriginName(String(Substring(name)))
-        }
+        let origin = try Problem.reading(nil, String(Substring(name)), OriginName.init(_:))
         return .path(String(Substring(rest.dropFirst(name.count))), of: origin)
     }
 
@@ -242,9 +236,8 @@ package struct RawCommand: Equatable, Sendable {
         }
         var path = base.path
         if path.utf8.last == UInt8(ascii: "/") { path = path.dropLast() }
-        let url = try Problem.checking(nil, .badURL) { () throws(ModelError) in
-            try WebURL(base.originText + path + target)
-        }
+        let text: String = base.originText + path + target
+        let url = try Problem.reading(nil, text, WebURL.init(_:), .badURL)
         guard !url.hasDotSegments else {
             throw Problem(
                 .badURL,
