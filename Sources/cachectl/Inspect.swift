@@ -40,14 +40,11 @@ struct Inspect: AsyncParsableCommand {
     @Flag(help: "Only in what the view differs from base.")
     var diff = false
 
-    @Option(
-        help: ArgumentHelp("That of another user; for administrators.", valueName: "n"),
-        completion: DaemonWords.users
-    )
-    var uid: UInt32?
+    @OptionGroup
+    var other: OtherUser
 
     func run() async throws {
-        let scope = options.scope(ofUser: uid)
+        let scope = options.scope(ofUser: other.uid)
         func found(_ client: LarderClient) async throws -> EntryExplanation {
             try await entity.found(id, of: client) { id throws(LarderError) in
                 try await client.explain(id, scope: scope)

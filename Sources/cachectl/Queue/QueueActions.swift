@@ -38,7 +38,7 @@ struct QueueRetry: AsyncParsableCommand {
         of client: LarderClient,
         on console: Console
     ) async throws {
-        let scope = options.scope(ofUser: which.uid)
+        let scope = options.scope(ofUser: which.other.uid)
         let state = try await client.act(.retry, onModifier: id, scope: scope)
         if options.json {
             try options.report("queued", id)
@@ -68,7 +68,7 @@ struct QueueCancel: AsyncParsableCommand {
     var one: OneModifier
 
     func run() async throws {
-        let scope = options.scope(ofUser: one.uid)
+        let scope = options.scope(ofUser: one.other.uid)
         try await options.withClient { client in
             do throws(LarderError) {
                 // A dead one stays: to drop it is another command.
@@ -134,7 +134,7 @@ struct QueueDrop: AsyncParsableCommand {
         of client: LarderClient,
         on console: Console
     ) async throws {
-        let scope = options.scope(ofUser: which.uid)
+        let scope = options.scope(ofUser: which.other.uid)
         let report = try await client.modifier(id, scope: scope)
         let dependants = report.dependants
         let others = dependants.count == 1 ? "1 that depends" : "\(dependants.count) that depend"
@@ -189,7 +189,7 @@ struct QueueEdit: AsyncParsableCommand {
             } catch {
                 throw LarderError.problem(Problem(error))
             }
-            try await client.edit(one.id, to: edit, scope: options.scope(ofUser: one.uid))
+            try await client.edit(one.id, to: edit, scope: options.scope(ofUser: one.other.uid))
         }
         try options.report("edited", one.id)
     }

@@ -95,7 +95,7 @@ struct QueuePause: AsyncParsableCommand {
     func run() async throws {
         let (lane, isUsed) = try await options.withClient { client in
             let lane = choice.lane
-            let scope = options.scope(ofUser: choice.uid)
+            let scope = options.scope(ofUser: choice.other.uid)
             try await client.setLane(lane, paused: true, scope: scope)
             return (lane, try await Self.isUsed(lane, scope, client))
         }
@@ -140,7 +140,7 @@ struct QueueResume: AsyncParsableCommand {
 
     func run() async throws {
         try await options.withClient { client in
-            let scope = options.scope(ofUser: choice.uid)
+            let scope = options.scope(ofUser: choice.other.uid)
             try await client.setLane(choice.lane, paused: false, scope: scope)
         }
         try options.report("resumed", choice.lane)

@@ -159,7 +159,7 @@ struct QueueShow: AsyncParsableCommand {
     var one: OneModifier
 
     func run() async throws {
-        let scope = options.scope(ofUser: one.uid)
+        let scope = options.scope(ofUser: one.other.uid)
         try await options.show {
             try await $0.modifier(one.id, scope: scope)
         } lines: { report, _ in

@@ -26,11 +26,8 @@ struct WriteSelection: ParsableArguments {
     )
     var origin: String?
 
-    @Option(
-        help: ArgumentHelp("That of another user; for administrators.", valueName: "n"),
-        completion: DaemonWords.users
-    )
-    var uid: UInt32?
+    @OptionGroup
+    var other: OtherUser
 
     @Flag(help: "Do not ask.")
     var yes = false
@@ -62,7 +59,7 @@ extension WriteSelection {
         on console: Console
     ) async throws {
         guard let state else { return }
-        let scope = options.scope(ofUser: uid)
+        let scope = options.scope(ofUser: other.uid)
         let (reports, isMore) = try await selected(state, scope, client)
         guard !reports.isEmpty else {
             let place = origin.map { " for '\($0)'" } ?? ""
@@ -131,7 +128,7 @@ extension WriteSelection {
         var batches: [(owner: EntryScope, ids: [String])] = []
         let accounts = Dictionary(grouping: reports, by: \.account)
         for (account, reports) in accounts.sorted(by: { $0.key < $1.key }) {
-            let owner = uid.map { EntryScope.user($0, account: account) } ?? .own
+            let owner = other.uid.map { EntryScope.user($0, account: account) } ?? .own
             for ids in reports.map(\.id).chunks(of: Limits.pageRowsMax) {
                 batches.append((owner, ids))
             }
@@ -188,6 +185,15 @@ extension WriteSelection {
     }
 }
 
+/// The user whose row a command is about.
+struct OtherUser: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("That of another user; for administrators.", valueName: "n"),
+        completion: DaemonWords.users
+    )
+    var uid: UInt32?
+}
+
 struct OneModifier: ParsableArguments {
     @Argument(
         help: "Id of the write, as `cachectl queue list` has it.",
@@ -195,11 +201,8 @@ struct OneModifier: ParsableArguments {
     )
     var id: String
 
-    @Option(
-        help: ArgumentHelp("That of another user; for administrators.", valueName: "n"),
-        completion: DaemonWords.users
-    )
-    var uid: UInt32?
+    @OptionGroup
+    var other: OtherUser
 }
 
 struct LaneChoice: ParsableArguments {
@@ -213,11 +216,8 @@ struct LaneChoice: ParsableArguments {
     )
     var lane: String
 
-    @Option(
-        help: ArgumentHelp("That of another user; for administrators.", valueName: "n"),
-        completion: DaemonWords.users
-    )
-    var uid: UInt32?
+    @OptionGroup
+    var other: OtherUser
 }
 
 /// Reads `name:cart` and `id:notes/1`; without either, what is a URL or an entity's id is an id and
