@@ -192,10 +192,7 @@ public struct ModifierState: WireEnum {
     public static let cancelled = ModifierState(rawValue: "cancelled")
 
     /// Every value that this version knows.
-    public static let known: [ModifierState] = [
-        .held, .queued, .inFlight, .confirmed, .accepted, .retryWait, .unknown,
-        .authWait, .conflict, .failed, .cancelled,
-    ]
+    public static let known = LarderModel.ModifierState.allCases.map { Self(rawValue: $0.rawValue) }
     /// The value as it travels.
     public let rawValue: String
 
@@ -232,10 +229,9 @@ public struct ModifierReason: WireEnum {
     public static let cancelled = ModifierReason(rawValue: "cancelled")
 
     /// Every value that this version knows.
-    public static let known: [ModifierReason] = [
-        .attempts, .expired, .refused, .conflict, .parentFailed, .unreadable, .discarded,
-        .cancelled,
-    ]
+    public static let known = LarderModel.ModifierReason.allCases.map {
+        Self(rawValue: $0.rawValue)
+    }
     /// The value as it travels.
     public let rawValue: String
 

@@ -104,10 +104,7 @@ public struct FetchPolicy: WireEnum {
     /// The network's answer only.
     public static let networkOnly = FetchPolicy(rawValue: "network-only")
     /// Every value that this version knows.
-    public static let known: [FetchPolicy] = [
-        .cacheThenNetwork, .cacheFirst, .networkFirst, .staleWhileRevalidate, .cacheOnly,
-        .networkOnly,
-    ]
+    public static let known = LarderModel.FetchPolicy.allCases.map { Self(rawValue: $0.rawValue) }
     /// The value as it travels.
     public let rawValue: String
 
