@@ -7,23 +7,15 @@ import Logging
 extension Exchange {
     /// Whether the client is an administrator; asked on the connection's event loop.
     var isByAdministrator: Bool {
-        get throws(Problem) {
-            try asking { () throws(ServerError) in
-                try server.administrators.include(peer) { () throws(ServerError) in
-                    try PeerGroups(of: peer, on: writer.channel)
-                }
-            }
-        }
+        get throws(Problem) { try server.administrators.include(peer, groups: groups) }
     }
 
     var you: ClientStatus {
         get throws(Problem) {
-            let groups = try asking { () throws(ServerError) in
-                try PeerGroups(of: peer, on: writer.channel)
-            }
+            let all = try groups().all
             return ClientStatus(
                 user: peer.uid,
-                groups: Array(groups.all.sorted().prefix(Limits.toldGroupsMax)),
+                groups: Array(all.sorted().prefix(Limits.toldGroupsMax)),
                 administrator: try isByAdministrator
             )
         }
@@ -61,11 +53,9 @@ extension Exchange {
         return scope
     }
 
-    private func asking<Answer>(
-        _ kernel: () throws(ServerError) -> Answer
-    ) throws(Problem) -> Answer {
+    private func groups() throws(Problem) -> PeerGroups {
         do throws(ServerError) {
-            return try kernel()
+            return try PeerGroups(of: peer, on: writer.channel)
         } catch {
             throw Problem(.internal, "the kernel did not say which groups the client is in")
         }

@@ -1,5 +1,6 @@
 import Glibc
 import LarderModel
+import LarderWire
 import NIOCore
 
 /// The process at the other end of a connection, from the kernel (SO_PEERCRED, unix(7)).
@@ -113,8 +114,8 @@ package struct Administrators: Sendable, Equatable {
     /// `groups` is asked only where the uid does not decide.
     func include(
         _ peer: Peer,
-        groups: () throws(ServerError) -> PeerGroups
-    ) throws(ServerError) -> Bool {
+        groups: () throws(Problem) -> PeerGroups
+    ) throws(Problem) -> Bool {
         if uids.contains(peer.uid) { return true }
         guard let number = group.number else { return false }
         return try groups().all.contains(number)

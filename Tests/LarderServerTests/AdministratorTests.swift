@@ -29,8 +29,8 @@ struct AdministratorTests {
     func noGroup() throws {
         let administrators = Administrators(daemonUID: 7, group: Self.none)
         let peer = Peer(pid: 1, uid: 8, gid: 8)
-        let isOne = try administrators.include(peer) { () throws(ServerError) in
-            throw ServerError.unknownPeer
+        let isOne = try administrators.include(peer) { () throws(Problem) in
+            throw Problem(.internal, "the kernel is asked")
         }
         #expect(!isOne)
         #expect(administrators.hint.contains("does not exist"))
