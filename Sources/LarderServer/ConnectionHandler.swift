@@ -359,10 +359,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         if head.status.code >= 300 { putArrived = nil }
         var head = head
         head.headers.addGeneral(date: loop.date(at: server.engine.clock.now()))
-        switch machine.answerBegan() {
-        case .announceClose: head.headers.add(name: "Connection", value: "close")
-        case .nothing: break
-        }
+        if machine.answerBegan() { head.headers.add(name: "Connection", value: "close") }
         if head.headers.mayHoldFieldBytes { FieldBytesHandler.add(to: context.pipeline) }
         context.write(wrapOutboundOut(.head(head)), promise: promise)
     }
@@ -394,7 +391,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if context.channel.isWritable, machine.roomMade() == .goOn {
+        if context.channel.isWritable, machine.roomMade() {
             watch.readingSeen()
             pump(context)
         }

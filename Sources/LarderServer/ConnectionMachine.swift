@@ -112,17 +112,12 @@ struct ConnectionMachine: Equatable {
         }
     }
 
-    enum AnswerHeadAction: Equatable {
-        /// Say in the head that the connection ends with this answer.
-        case announceClose
-        case nothing
-    }
-
-    /// The head of the answer is about to be written.
-    mutating func answerBegan() -> AnswerHeadAction {
+    /// The head of the answer is about to be written; true if it is to say that the connection ends
+    /// with this answer.
+    mutating func answerBegan() -> Bool {
         defer { checkInvariants() }
         if state == .exchanging(isRequestWhole: false) { isLast = true }
-        return isLast ? .announceClose : .nothing
+        return isLast
     }
 
     enum AnswerAction: Equatable {
@@ -156,22 +151,13 @@ struct ConnectionMachine: Equatable {
         }
     }
 
-    enum RoomAction: Equatable {
-        /// Take up what is held, then wait for the next request.
-        case goOn
-        case nothing
-    }
-
-    /// The client has read so much that what was written and not taken is below its bound.
-    mutating func roomMade() -> RoomAction {
+    /// The client has read so much that what was written and not taken is below its bound; true if
+    /// the connection is to take up what is held, then wait for the next request.
+    mutating func roomMade() -> Bool {
         defer { checkInvariants() }
-        switch state {
-        case .unread:
-            state = .idle
-            return .goOn
-        case .idle, .exchanging, .closed:
-            return .nothing
-        }
+        guard state == .unread else { return false }
+        state = .idle
+        return true
     }
 
     enum DrainAction: Equatable {

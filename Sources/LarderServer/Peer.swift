@@ -1,6 +1,6 @@
 import Glibc
+import LarderAPI
 import LarderModel
-import LarderWire
 import NIOCore
 
 /// The process at the other end of a connection, from the kernel (SO_PEERCRED, unix(7)).

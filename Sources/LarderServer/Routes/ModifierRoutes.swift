@@ -192,12 +192,6 @@ extension Exchange {
 
 extension ModifierReceipt {
     fileprivate var modifierID: ModifierID {
-        get throws(Problem) {
-            do throws(ModelError) {
-                return try ModifierID(id)
-            } catch {
-                throw Problem(error)
-            }
-        }
+        get throws(Problem) { try Problem.reading(nil, id, ModifierID.init(_:)) }
     }
 }
