@@ -67,8 +67,7 @@ public struct FollowedUpdates<Value: Sendable>: AsyncSequence, Sendable {
             switch update {
             case .snapshot(let snapshot):
                 let before = plan
-                let step = plan.snapshotArrived(snapshot.rev, snapshot.source)
-                guard step == .tell else { return nil }
+                guard plan.snapshotArrived(snapshot.rev, snapshot.source) else { return nil }
                 do throws(LarderError) {
                     return .value(try await updates.read(snapshot))
                 } catch {
@@ -79,7 +78,7 @@ public struct FollowedUpdates<Value: Sendable>: AsyncSequence, Sendable {
             case .unchanged:
                 plan.streamSpoke()
                 return .unchanged
-            case .deleted: return plan.deletionArrived() == .tell ? .deleted : nil
+            case .deleted: return plan.deletionArrived() ? .deleted : nil
             case .failed(let problem):
                 plan.streamSpoke()
                 return .failed(problem)
@@ -141,11 +140,6 @@ public enum FollowUpdate<Value: Sendable>: Sendable {
 /// After a break, the follower skips the updates that the program already has. It does not report
 /// the first break of a stream that gave an update. It reports a longer outage once.
 struct FollowPlan: Equatable {
-    enum UpdateStep: Equatable {
-        case tell
-        case skip
-    }
-
     enum BreakStep: Equatable {
         /// Connect again after the pause; `isTold` says whether the program hears of it.
         case tryAgain(after: Duration, isTold: Bool)
@@ -161,22 +155,22 @@ struct FollowPlan: Equatable {
     private var wasConnected = false
     private var isOutageTold = false
 
-    /// A snapshot has arrived, over this connection or a new one.
-    mutating func snapshotArrived(_ revision: Int64, _ source: AnswerSource) -> UpdateStep {
+    /// A snapshot has arrived, over this connection or a new one; true if the program gets it.
+    mutating func snapshotArrived(_ revision: Int64, _ source: AnswerSource) -> Bool {
         streamSpoke()
-        if let shown, revision == shown { return .skip }
+        if let shown, revision == shown { return false }
         // An older cached snapshot: the program already has a newer one that is no longer cached.
-        if let shown, revision < shown, source != .network { return .skip }
+        if let shown, revision < shown, source != .network { return false }
         shown = revision
         isDeleted = false
-        return .tell
+        return true
     }
 
-    /// A deletion has arrived.
-    mutating func deletionArrived() -> UpdateStep {
+    /// A deletion has arrived; true if the program gets it.
+    mutating func deletionArrived() -> Bool {
         streamSpoke()
         defer { isDeleted = true }
-        return isDeleted ? .skip : .tell
+        return !isDeleted
     }
 
     /// Another update has arrived.
@@ -193,7 +187,7 @@ struct FollowPlan: Equatable {
         switch error {
         case .deleted:
             // The daemon answers; only the entry is gone, and it may come back.
-            let isTold = deletionArrived() == .tell
+            let isTold = deletionArrived()
             failures = 1
             return .tryAgain(after: Limits.followRetryMax, isTold: isTold)
         case .unreachable, .timedOut, .cutOff: break
