@@ -28,11 +28,6 @@ struct GetPlan {
         case networkFailed(String)
     }
 
-    private enum State {
-        case empty
-        case holding(Snapshot)
-    }
-
     /// Name of the entry in messages.
     let name: String
     /// Whether an answer of the cache is held until the network had its say.
@@ -41,14 +36,8 @@ struct GetPlan {
     let showsHeld: Bool
     /// Whether a stale answer counts as none.
     let mustBeFresh: Bool
-    private var state = State.empty
-
-    init(name: String, waitsForNetwork: Bool, showsHeld: Bool, mustBeFresh: Bool) {
-        self.name = name
-        self.waitsForNetwork = waitsForNetwork
-        self.showsHeld = showsHeld
-        self.mustBeFresh = mustBeFresh
-    }
+    /// The answer of the cache that waits for the network's.
+    private(set) var held: Snapshot?
 
     mutating func updateArrived(_ update: FetchUpdate) -> Step {
         switch update {
@@ -71,37 +60,34 @@ struct GetPlan {
     }
 
     private static var shutdown: CommandFailure {
-        let problem = Problem(.shuttingDown, "larderd is ending")
-        return CommandFailure(.problem(problem))
+        CommandFailure(.problem(Problem(.shuttingDown, "larderd is ending")))
     }
 
     func streamFailed(_ failure: CommandFailure) -> FinalResult {
-        guard case .holding(let snapshot) = state, isGoodEnough(snapshot) else {
-            return .fail(failure.about(name))
-        }
-        return .print(snapshot, .networkFailed(failure.message))
+        guard let held, isGoodEnough(held) else { return .fail(failure.about(name)) }
+        return .print(held, .networkFailed(failure.message))
     }
 
     private mutating func snapshotArrived(_ snapshot: Snapshot) -> Step {
         let mayBeLast = snapshot.source == .network || !waitsForNetwork && isGoodEnough(snapshot)
         guard !mayBeLast else { return .last(.print(snapshot, .given)) }
-        state = .holding(snapshot)
+        held = snapshot
         return showsHeld && isGoodEnough(snapshot) ? .show(snapshot) : .wait
     }
 
     private func unchangedArrived() -> FinalResult {
-        switch state {
-        case .holding(let snapshot): .print(snapshot, .confirmed)
-        case .empty:
+        switch held {
+        case let held?: .print(held, .confirmed)
+        case nil:
             .fail(CommandFailure(.failed, "larderd confirmed of \(name) what it had not sent"))
         }
     }
 
     private func ended() -> FinalResult {
-        switch state {
-        case .holding(let snapshot) where isGoodEnough(snapshot): .print(snapshot, .given)
-        case .holding: .fail(CommandFailure(.nothingToShow, "what is cached of \(name) is stale"))
-        case .empty: .fail(CommandFailure(.nothingToShow, "there was no answer for \(name)"))
+        switch held {
+        case let held? where isGoodEnough(held): .print(held, .given)
+        case _?: .fail(CommandFailure(.nothingToShow, "what is cached of \(name) is stale"))
+        case nil: .fail(CommandFailure(.nothingToShow, "there was no answer for \(name)"))
         }
     }
 
