@@ -6,34 +6,19 @@ import LarderModel
 /// All other parts of the value are as the answer sent them. That includes a list that only one of
 /// the two values has.
 struct ListMerge {
-    private let held: PlaceholderJSON
-    private let came: PlaceholderJSON
-    private let query: Substring?
-    private let elementsMax: Int
-    private let bytesMax: Int
+    let held: PlaceholderJSON
+    let came: PlaceholderJSON
+    /// That of the answer that came, nil for what is no page.
+    var query: Substring?
+    /// A list that would get more elements is as it came.
+    var elementsMax = Limits.mergedElementsMax
+    /// All is as it came where the value would have more bytes.
+    var bytesMax = Limits.entityBytesMax
 
     /// A list of the value that came, and what it becomes.
     private struct Change {
         let range: Range<Int>
         let builder: (inout CutBuilder) -> Void
-    }
-
-    /// `query` is that of the answer that came, nil for what is no page.
-    ///
-    /// A list that would get more than `elementsMax` elements is as it came, and so is all where the
-    /// value would have more than `bytesMax` bytes.
-    init(
-        held: PlaceholderJSON,
-        came: PlaceholderJSON,
-        query: Substring? = nil,
-        elementsMax: Int = Limits.mergedElementsMax,
-        bytesMax: Int = Limits.entityBytesMax
-    ) {
-        self.held = held
-        self.came = came
-        self.query = query
-        self.elementsMax = elementsMax
-        self.bytesMax = bytesMax
     }
 
     /// The value that came, in which the lists of the rules are united with those that were held;
