@@ -71,11 +71,13 @@ programs_folder() {
 
 # The release that is installed: with Swift's runtime in the programs, in a folder of its own, so that
 # it is built beside the debug build. It needs no library but Debian's at run time. A program exports
-# no symbols, as nothing is loaded into it; equal functions are kept once, and relocations packed
-# (glibc 2.36). The linker is the one of Swift's toolchain. The folder of the sources is in no program,
-# so that builds of one commit in two folders differ less.
+# no symbols, as nothing is loaded into it; a function that nothing calls goes, as each has a section of
+# its own; equal functions are kept once, and relocations packed (glibc 2.36). The linker is the one of
+# Swift's toolchain. The folder of the sources is in no program, so that builds of one commit in two
+# folders differ less.
 release_flags=(--configuration release --static-swift-stdlib --scratch-path .build/static
     -Xswiftc -use-ld=lld -Xlinker --gc-sections -Xlinker --no-export-dynamic -Xlinker --icf=safe
+    -Xswiftc -Xfrontend -Xswiftc -function-sections -Xcc -ffunction-sections -Xcc -fdata-sections
     -Xlinker -z -Xlinker pack-relative-relocs -Xswiftc -file-prefix-map -Xswiftc "$root=/usr/src/larder"
     -Xcc "-ffile-prefix-map=$root=/usr/src/larder" "${build_flags[@]}")
 

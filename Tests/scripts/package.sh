@@ -38,6 +38,31 @@ fi
 mkdir "$work/files" "$work/python"
 dpkg-deb --extract "$larder" "$work/files"
 dpkg-deb --extract "$python" "$work/python"
+
+# Two builds differ in the compiler's hashes and in the build id alone.
+installed=$work/files/usr/bin/larderd
+other=$work/other-build
+cp "$installed" "$other"
+python3 - "$other" <<'END'
+import re, subprocess, sys
+
+headers = subprocess.run(
+    ["readelf", "--section-headers", "--wide", sys.argv[1]], check=True, capture_output=True, text=True).stdout
+with open(sys.argv[1], "r+b") as program:
+    for name in (".swift_modhash", ".note.gnu.build-id"):
+        found = re.search(re.escape(name) + r" +\S+ +[0-9a-f]+ +([0-9a-f]+) +([0-9a-f]+)", headers)
+        offset, size = (int(number, 16) for number in found.groups())
+        program.seek(offset + size - 1)
+        last = program.read(1)[0]
+        program.seek(offset + size - 1)
+        program.write(bytes([last ^ 0xFF]))
+END
+expect_equal "the program of another build is another" different \
+    "$(cmp --silent "$installed" "$other" && echo equal || echo different)"
+packaging/normalize "$other"
+expect_equal "and in the package the same, byte for byte (S9)" "$(sha256sum <"$installed")" \
+    "$(sha256sum <"$other")"
+expect_equal "which still starts" "$("$bin/larderd" --version)" "$("$other" --version)"
 expect_equal "programs, units, groups, configuration and completions, and no other file (S1)" \
     "drwx------ ./etc/larder/credentials.d/
 -rw-r----- ./etc/larder/larder.yaml
