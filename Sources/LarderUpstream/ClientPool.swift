@@ -3,7 +3,6 @@ import Glibc
 package import LarderModel
 import NIOCore
 import NIOHTTP1
-import NIOHTTP2
 import NIOSSL
 import Synchronization
 
@@ -109,25 +108,23 @@ final class ClientPool: Sendable {
             let reason = "tls.\(error.key.rawValue): the file \(error.reason)"
             throw .unreachable(host: host, reason: reason)
         }
+        // RequestHandler tells a dead connection by the requests that it has carried, and connections
+        // divide by user. A stream of HTTP/2 shows neither (docs/decisions.md).
+        configuration.httpVersion = .http1Only
         configuration.connectionPool.idleTimeout = TimeAmount(Limits.upstreamIdleTime)
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit =
             Limits.upstreamConnectionsPerHostMax
         // With retries, a refused connection would fail only after the connect timeout.
         configuration.connectionPool.retryConnectionEstablishment = false
-        let prepare: @Sendable (any Channel, String) -> EventLoopFuture<Void> = {
-            channel,
-            version in
-            recorder?.note(channel, httpVersion: version)
-            return channel.keepAlive().flatMap {
+        configuration.http1_1ConnectionDebugInitializer = { channel in
+            channel.addRequestHandlers().flatMap { () -> EventLoopFuture<Void> in
+                recorder?.note(channel)
+                return channel.keepAlive()
+            }.flatMap {
                 settings.checksAddress
                     ? AddressCheck.run(on: channel) : channel.eventLoop.makeSucceededVoidFuture()
             }
         }
-        configuration.http1_1ConnectionDebugInitializer = { channel in
-            channel.addRequestHandlers().flatMap { prepare(channel, "HTTP/1.1") }
-        }
-        configuration.http2ConnectionDebugInitializer = { prepare($0, "HTTP/2") }
-        configuration.http2StreamChannelDebugInitializer = { $0.addStreamHandler() }
         return configuration
     }
 
@@ -174,14 +171,6 @@ extension Channel {
             try pipeline.addHandler(RequestHandler(head: head), position: .after(decoder))
         }
     }
-
-    fileprivate func addStreamHandler() -> EventLoopFuture<Void> {
-        eventLoop.submit {
-            let pipeline = self.pipeline.syncOperations
-            let codec = try pipeline.handler(type: HTTP2FramePayloadToHTTP1ClientCodec.self)
-            try pipeline.addHandler(RequestHandler(head: nil), position: .after(codec))
-        }
-    }
 }
 
 /// Notes the properties of a check's connection, on its event loop, before a request byte leaves.
@@ -192,14 +181,14 @@ final class ConnectionRecorder: Sendable {
 
     var connection: UpstreamConnection? { noted.withLock { $0 } }
 
-    func note(_ channel: any Channel, httpVersion: String) {
+    func note(_ channel: any Channel) {
         let address = channel.remoteAddress
         let host = address?.ipAddress ?? "unknown"
         let port = address?.port.map { ":\($0)" } ?? ""
         let handler = try? channel.pipeline.syncOperations.handler(type: NIOSSLClientHandler.self)
         let connection = UpstreamConnection(
             peer: (host.contains(":") ? "[\(host)]" : host) + port,
-            httpVersion: httpVersion,
+            httpVersion: "HTTP/1.1",
             tlsVersion: handler?.tlsVersion.map(Self.name)
         )
         noted.withLock { $0 = connection }

@@ -4,7 +4,7 @@ package import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// Asks origins over HTTP/1.1 and HTTP/2 with async-http-client.
+/// Asks origins over HTTP/1.1 with async-http-client.
 ///
 /// It follows no redirect, and reads no proxy from the environment.
 ///

@@ -147,7 +147,7 @@ package struct UpstreamCheck: Equatable, Sendable {
 package struct UpstreamConnection: Equatable, Sendable {
     /// The address and port of its other end: the proxy's if there is one.
     package var peer: String
-    /// `HTTP/1.1` or `HTTP/2`.
+    /// `HTTP/1.1`.
     package var httpVersion: String
     /// `TLS 1.3`, always with the peer's certificate verified; nil for plain http.
     package var tlsVersion: String?

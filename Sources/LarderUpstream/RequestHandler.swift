@@ -16,7 +16,7 @@ final class RequestHandler: ChannelDuplexHandler {
     typealias InboundOut = HTTPClientResponsePart
 
     private var born = NIODeadline.uptimeNanoseconds(0)
-    private let head: ResponseHeadHandler?
+    private let head: ResponseHeadHandler
     private var requests = 0
     private var lastUse = NIODeadline.uptimeNanoseconds(0)
     /// Promises of the parts of a refused request; nil while no request is refused.
@@ -29,8 +29,8 @@ final class RequestHandler: ChannelDuplexHandler {
     private var silence: TimeAmount?
     private var timer: Scheduled<Void>?
 
-    /// - Parameter head: Handler of the bytes of the same connection; nil for a stream of HTTP/2.
-    init(head: ResponseHeadHandler?) {
+    /// - Parameter head: Handler of the bytes of the same connection.
+    init(head: ResponseHeadHandler) {
         self.head = head
     }
 
@@ -52,10 +52,10 @@ final class RequestHandler: ChannelDuplexHandler {
             }
             requests += 1
             isAnswered = false
-            isLast = head != nil && !request.isKeepAlive
+            isLast = !request.isKeepAlive
             // The first byte of every scalar of FieldBytes.
             let hasEscapes = request.headers.contains { $0.value.utf8.contains(0xF4) }
-            head?.requestBegins(hasEscapes: hasEscapes)
+            head.requestBegins(hasEscapes: hasEscapes)
             context.write(wrapOutboundOut(.head(request)), promise: promise)
         case _ where refused != nil:
             if let promise { refused?.append(promise) }

@@ -110,7 +110,7 @@ public struct OriginCheckReport: Codable, Equatable, Sendable {
     public var peer: String?
     /// Whether ``peer`` is a proxy.
     public var peerIsProxy: Bool
-    /// Version of HTTP: `HTTP/1.1`, `HTTP/2`.
+    /// Version of HTTP: `HTTP/1.1`.
     public var `protocol`: String?
     /// Version of TLS, with the certificate verified: `TLS 1.3`; null without TLS.
     public var tls: String?
