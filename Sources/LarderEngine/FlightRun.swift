@@ -202,7 +202,7 @@ struct FlightRun: ~Copyable {
 
     private mutating func receive(_ reply: UpstreamReply) async throws(UpstreamError) -> Step {
         let now = context.clock.now()
-        let freshness = Freshness(reply.headers, settings: plan.origin.fetch, now: now)
+        let freshness = machine.freshness(of: reply.headers, plan.origin.fetch, now: now)
         guard let id = plan.rowID(context) else {
             _ = machine.gaveUp()
             return .finish(.failed(Problem(.badURL, "'\(url)' is too long for an id")))
@@ -388,8 +388,8 @@ struct FlightRun: ~Copyable {
 
     private mutating func refresh(_ reply: UpstreamReply) async -> Step {
         guard let cached = plan.cached else { return attemptFailed(.badAnswer("304 to nothing")) }
-        let now = context.clock.now()
-        let confirmed = cached.confirmed(by: reply.headers, plan.origin.fetch, at: now)
+        let (now, hops) = (context.clock.now(), machine.redirectFreshness)
+        let confirmed = cached.confirmed(by: reply.headers, plan.origin.fetch, hops, at: now)
         let outcome: RefreshOutcome
         do throws(StoreError) {
             outcome = try await context.store.refresh(

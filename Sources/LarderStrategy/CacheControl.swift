@@ -106,6 +106,35 @@ package struct Freshness: Equatable, Sendable {
     }
 }
 
+extension Freshness {
+    /// The freshness that a redirect leaves to the answer it leads to.
+    ///
+    /// A permanent redirect without a lifetime takes nothing off. Any other redirect without one may
+    /// lead elsewhere the next time, so the answer is stale immediately.
+    init(ofRedirect status: Int, _ headers: HeaderFields, now: Timestamp) {
+        let own = Freshness(headers, settings: FetchSettings(), now: now)
+        let control = CacheControl(headers.list("Cache-Control") ?? "")
+        let namesNone = control.maxAge == nil && !control.isNoCache && headers["Expires"] == nil
+        let isPermanent = status == 301 || status == 308
+        until = isPermanent && namesNone ? Timestamp(milliseconds: .max) : own.until
+        mayBeStored = own.mayBeStored
+    }
+
+    private init(until: Timestamp?, mayBeStored: Bool) {
+        (self.until, self.mayBeStored) = (until, mayBeStored)
+    }
+
+    /// The lesser freshness of an answer and of the redirects to it, under an origin's settings.
+    func limited(by redirects: Freshness?, _ settings: FetchSettings) -> Freshness {
+        guard let redirects else { return self }
+        let least = until.flatMap { own in redirects.until.map { min(own, $0) } }
+        return Freshness(
+            until: settings.ttl == nil ? least : until,
+            mayBeStored: mayBeStored && (redirects.mayBeStored || settings.storesNoStore)
+        )
+    }
+}
+
 extension Duration {
     /// Reads delta-seconds: digits and nothing else; nil for others.
     ///

@@ -56,9 +56,12 @@ private let storedBytesHeaders: Set<String> = [
 
 extension Entry {
     /// This entry after a 304 with `headers`: the same bytes, confirmed now (RFC 9111 4.3.4).
+    ///
+    /// `redirects`: the freshness that the redirects to the 304 leave.
     package func confirmed(
         by headers: HeaderFields,
         _ settings: FetchSettings,
+        _ redirects: Freshness?,
         at now: Timestamp
     ) -> Entry {
         var confirmed = self
@@ -72,7 +75,8 @@ extension Entry {
         for field in updating { confirmed.headers.remove(field.name) }
         for field in updating { confirmed.headers.append(field.name, field.value) }
         confirmed.storedAt = now
-        confirmed.freshUntil = Freshness(confirmed.headers, settings: settings, now: now).until
+        let own = Freshness(confirmed.headers, settings: settings, now: now)
+        confirmed.freshUntil = own.limited(by: redirects, settings).until
         return confirmed
     }
 }

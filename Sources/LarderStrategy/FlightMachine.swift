@@ -70,6 +70,8 @@ package struct FlightMachine: Equatable, Sendable {
     private(set) var retries = 0
     private(set) var redirects = 0
     private(set) var overtakes = 0
+    /// The freshness that the redirects to the last asked URL leave to its answer; nil without any.
+    package private(set) var redirectFreshness: Freshness?
     /// Whether a 304 found no cached answer to confirm.
     private(set) var hasLostCached = false
     /// Whether a body could not be decoded, so that the origin is to send plain bytes.
@@ -106,8 +108,10 @@ package struct FlightMachine: Equatable, Sendable {
     private mutating func ask(
         _ url: WebURL,
         _ method: ReadMethod,
-        isConditional: Bool = false
+        isConditional: Bool = false,
+        after redirectFreshness: Freshness? = nil
     ) -> Attempt {
+        self.redirectFreshness = redirectFreshness
         let attempt = Attempt(url: url, method: method, isConditional: isConditional)
         state = .asking(attempt)
         return attempt
@@ -214,7 +218,10 @@ package struct FlightMachine: Equatable, Sendable {
                 return finish(.badAnswer("\(head.status) to a POST, which would become a GET"))
             }
             redirects += 1
-            return .ask(ask(url, method, isConditional: attempt.isConditional))
+            let freshness = head.redirectFreshness?.limited(by: redirectFreshness, FetchSettings())
+            return .ask(
+                ask(url, method, isConditional: attempt.isConditional, after: freshness)
+            )
         }
     }
 
@@ -243,6 +250,7 @@ package struct FlightMachine: Equatable, Sendable {
         case .asking(let attempt): url = attempt
         // A body that broke off is asked for again from its beginning.
         case .receiving where !isHandedOver:
+            redirectFreshness = nil
             url = Attempt(url: rules.url, method: rules.method, isConditional: false)
             if case .undecodable = failure, !wantsIdentity {
                 defer { checkInvariants() }
@@ -288,6 +296,15 @@ package struct FlightMachine: Equatable, Sendable {
     }
 
     // MARK: The body and the store
+
+    /// The freshness of the answer that arrives, as far as the redirects to it leave it.
+    package func freshness(
+        of headers: HeaderFields,
+        _ settings: FetchSettings,
+        now: Timestamp
+    ) -> Freshness {
+        Freshness(headers, settings: settings, now: now).limited(by: redirectFreshness, settings)
+    }
 
     package enum BodyAction: Equatable, Sendable {
         case nothing
@@ -343,7 +360,7 @@ package struct FlightMachine: Equatable, Sendable {
             return .tell
         }
         hasLostCached = true
-        return .ask(ask(attempt.url, attempt.method))
+        return .ask(ask(attempt.url, attempt.method, after: redirectFreshness))
     }
 
     /// The answer was stored, or cannot be stored; the clients are told in both cases.

@@ -202,12 +202,17 @@ package struct ResponseHead: Equatable, Sendable {
     package let isPrivate: Bool
     /// The announced length of the body, if the head has a readable one.
     package let contentLength: Int64?
+    /// The freshness that a redirect leaves to the answer it leads to; nil for another status.
+    let redirectFreshness: Freshness?
 
     package init(status: Int, headers: HeaderFields, now: Timestamp) {
         self.status = status
         location = headers["Location"]
         isPrivate = CacheControl(headers.list("Cache-Control") ?? "").isPrivate
         contentLength = headers["Content-Length"].flatMap { Int64($0) }
+        let isRedirect = (300..<400).contains(status)
+        redirectFreshness =
+            isRedirect ? Freshness(ofRedirect: status, headers, now: now) : nil
         essence = Self.essence(of: headers)
         // A date of the origin's clock is compared with the answer's own Date.
         let sent = headers["Date"].flatMap { Timestamp(httpDate: $0, now: now) } ?? now

@@ -175,6 +175,31 @@ struct RetryTests {
         #expect(try await fixture.cached(target).refusal?.kind == .miss)
     }
 
+    @Test("An answer is no fresher than the redirect to it, nor is a 304")
+    func redirectLifetime() async throws {
+        let target = try fixture.url("/b")
+        let moved = ["Location": "/b", "Cache-Control": "max-age=60"]
+        let year = ["Cache-Control": "max-age=31536000, immutable", "ETag": "\"v1\""]
+        fixture.upstream.answer(url, with: .reply(status: 302, headers: moved))
+        fixture.upstream.answer(target, with: .json("[1]", headers: year))
+        #expect(try await fixture.fetch(url).lastShown?.stale == false)
+        fixture.clock.advance(by: .seconds(60))
+        #expect(try await fixture.cached(url).lastShown?.stale == true)
+        fixture.upstream.answer(url, with: .reply(status: 302, headers: ["Location": "/b"]))
+        fixture.upstream.answer(target, with: .reply(status: 304, headers: year))
+        _ = try await fixture.fetch(url)
+        #expect(try await fixture.cached(url).lastShown?.stale == true)
+    }
+
+    @Test("An answer is not stored if a redirect to it says no-store")
+    func redirectNoStore() async throws {
+        let moved = ["Location": "/b", "Cache-Control": "no-store"]
+        fixture.upstream.answer(url, with: .reply(status: 302, headers: moved))
+        fixture.upstream.answer(try fixture.url("/b"), with: .json("[1]"))
+        #expect(try await fixture.fetch(url).shape == ["network", "end network"])
+        #expect(try await fixture.cached(url).refusal?.kind == .miss)
+    }
+
     @Test("A redirect to another host is refused with its name")
     func redirectElsewhere() async throws {
         fixture.upstream.answer(

@@ -22,6 +22,17 @@ struct FlightRedirectTests {
         )
     }
 
+    /// Redirects to the moved URL.
+    private func redirect(_ machine: inout FlightMachine, _ status: Int, _ control: String?) {
+        var headers = HeaderFields()
+        headers.append("Location", "/moved")
+        if let control { headers.append("Cache-Control", control) }
+        let head = ResponseHead(status: status, headers: headers, now: .start)
+        let next = script.attempt(script.moved, conditional: false)
+        let action = machine.headArrived(head, remaining: .seconds(30), randomUnit: 0)
+        #expect(action == .ask(next))
+    }
+
     @Test("A redirect within the origin is followed, with the condition", arguments: [false, true])
     func followed(conditional: Bool) {
         for status in [301, 302, 303, 307, 308] {
@@ -73,6 +84,60 @@ struct FlightRedirectTests {
             head(&machine, 302, "android-app://c/d")
                 == .giveUp(.badAnswer("a redirect to 'android-app://c/d', which is no URL"))
         )
+    }
+
+    @Test(
+        "An answer is as fresh as the redirects to it",
+        arguments: [
+            (302, "no-cache", nil), (302, nil, nil), (303, nil, nil), (307, nil, nil),
+            (302, "max-age=60", 60), (301, "max-age=60", 60), (308, "no-cache", nil),
+            (301, nil, 31_536_000), (308, "public", 31_536_000),
+        ] as [(Int, String?, Int?)]
+    )
+    func freshness(status: Int, control: String?, expected: Int?) {
+        var machine = script.started()
+        redirect(&machine, status, control)
+        // A later permanent redirect takes nothing off.
+        _ = head(&machine, 308, "/moved")
+        #expect(head(&machine, 200, nil) == .receive)
+        var answer = HeaderFields()
+        answer.append("Cache-Control", "max-age=31536000, immutable")
+        let freshness = machine.freshness(of: answer, FetchSettings(), now: .start)
+        let left = freshness.until.map { Int($0.since(.start).components.seconds) }
+        #expect(left == expected)
+        #expect(freshness.mayBeStored)
+        // The operator's lifetime goes before that of redirects, too.
+        var settings = FetchSettings()
+        settings.ttl = .seconds(7)
+        let own = machine.freshness(of: answer, settings, now: .start)
+        #expect(own.until == Timestamp.start.advanced(by: .seconds(7)))
+    }
+
+    @Test("no-store of a redirect forbids storing the answer, unless the settings allow it")
+    func noStore() {
+        var machine = script.started()
+        redirect(&machine, 301, "no-store")
+        _ = head(&machine, 308, "/moved")
+        _ = head(&machine, 200, nil)
+        var settings = FetchSettings()
+        let answer = HeaderFields()
+        #expect(!machine.freshness(of: answer, settings, now: .start).mayBeStored)
+        settings.storesNoStore = true
+        #expect(machine.freshness(of: answer, settings, now: .start).mayBeStored)
+    }
+
+    @Test("A flight that begins again forgets the redirects of before")
+    func beginsAgain() {
+        var machine = script.started()
+        _ = head(&machine, 302, "/moved")
+        _ = head(&machine, 200, nil)
+        #expect(machine.bodyArrived() == .store)
+        #expect(machine.overtaken() == .ask(script.attempt(script.home, conditional: false)))
+        _ = head(&machine, 200, nil)
+        var answer = HeaderFields()
+        answer.append("Cache-Control", "max-age=60")
+        let freshness = machine.freshness(of: answer, FetchSettings(), now: .start)
+        #expect(freshness.until == Timestamp.start.advanced(by: .seconds(60)))
     }
 
     @Test("A repetition asks where the redirect led to")
