@@ -52,8 +52,7 @@ struct FlightRun: ~Copyable {
 
     consuming func run() async -> FlightOutcome {
         defer { finished() }
-        let hasValidators = plan.cached.map { $0.etag != nil || $0.lastModified != nil } ?? false
-        var step = Step.ask(machine.started(at: url, hasValidators: hasValidators))
+        var step = Step.ask(machine.started(at: url, over: plan.cached))
         while true {
             switch step {
             case .ask(let attempt):
@@ -279,7 +278,7 @@ struct FlightRun: ~Copyable {
                 freshness,
                 taken.summary
             )
-            entry.request = plan.key.content
+            (entry.request, entry.source) = (plan.key.content, machine.source)
             if taken.body != nil, isLate(entry.id) {
                 abandon(taken.body)
                 entry.revision = try unstoredRevision(of: entry)

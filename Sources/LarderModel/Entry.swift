@@ -141,6 +141,20 @@ extension Entry {
     /// The value is the coding. No client sees a field whose name begins with `Larder-`.
     package static let codingField = "Larder-Coding"
 
+    /// Name of the daemon's own field with the URL that gave the bytes after redirects.
+    package static let sourceField = "Larder-Source"
+
+    /// The URL whose answer this is, if redirects led there from the entry's own URL.
+    ///
+    /// The validators are of that URL: a 304 of any other says nothing about the bytes.
+    package var source: WebURL? {
+        get { headers[Self.sourceField].flatMap { try? WebURL($0) } }
+        set {
+            headers.remove(Self.sourceField)
+            if let newValue { headers.append(Self.sourceField, newValue.text) }
+        }
+    }
+
     /// Whether the origin sent the bytes in a content coding, so that its validators name others.
     package var isDecoded: Bool { headers.isOfDecodedBody }
 }

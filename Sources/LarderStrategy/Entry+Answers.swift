@@ -46,8 +46,9 @@ private let connectionHeaders: Set<String> = [
     "set-cookie", "set-cookie2", "te", "trailer", "transfer-encoding", "upgrade",
 ]
 
+/// Fields that have a column, and the one that only the daemon may set.
 private let columnHeaders: Set<String> = [
-    "content-length", "content-type", "etag", "last-modified",
+    "content-length", "content-type", "etag", "last-modified", Entry.sourceField.lowercased(),
 ]
 
 private let storedBytesHeaders: Set<String> = [

@@ -10,7 +10,10 @@ extension FlightMachine {
         // 2
         switch state {
         case .asking(let attempt), .pausing(let attempt):
-            assert(!(hasLostCached && attempt.isConditional), "nothing is left to confirm")
+            assert(
+                !attempt.isConditional || attempt.url == validatedURL,
+                "a condition asks the URL of the validators"
+            )
         case .refreshing(let attempt):
             assert(attempt.isConditional, "a 304 answers a condition")
         case .idle, .receiving, .storing, .passing, .finished:

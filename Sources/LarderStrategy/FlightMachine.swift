@@ -32,8 +32,9 @@ package import LarderModel
 /// 1. A flight has at most ``Limits/retriesMax`` repetitions and ``Limits/redirectsMax`` redirects.
 ///    It asks again at most ``Limits/overtakesMax`` times because a write overtook an answer
 ///    (P-06), and once more if a body cannot be decoded.
-/// 2. A 304 is believed only for a conditional attempt; after one that met nothing to confirm,
-///    every further attempt is unconditional.
+/// 2. A 304 is believed only for a conditional attempt. An attempt is conditional only if it asks
+///    the URL that gave the cached answer, with the flight's own method. After a 304 that met
+///    nothing to confirm, and after a body that broke off, every further attempt is unconditional.
 /// 3. No repetition once the origin counted as down at the start, and none past the deadline.
 /// 4. `finished` is the end.
 /// 5. A flight that passes its answer on asks without a condition, as there is no row to confirm.
@@ -72,8 +73,10 @@ package struct FlightMachine: Equatable, Sendable {
     private(set) var overtakes = 0
     /// The freshness that the redirects to the last asked URL leave to its answer; nil without any.
     package private(set) var redirectFreshness: Freshness?
-    /// Whether a 304 found no cached answer to confirm.
-    private(set) var hasLostCached = false
+    /// The URL that gave the cached answer's validators; nil if no 304 can confirm one.
+    private(set) var validatedURL: WebURL?
+    /// The last URL that was asked.
+    private var lastURL: WebURL
     /// Whether a body could not be decoded, so that the origin is to send plain bytes.
     package private(set) var wantsIdentity = false
     /// Whether a client has the head, and gets the body while it is kept.
@@ -89,30 +92,46 @@ package struct FlightMachine: Equatable, Sendable {
     package init(_ rules: FlightRules, isOriginDown: Bool) {
         self.rules = rules
         mayRetry = !isOriginDown
+        lastURL = rules.url
     }
+
+    /// The URL of the answer, if redirects led there from the flight's own URL.
+    package var source: WebURL? { lastURL == rules.url ? nil : lastURL }
 
     // MARK: Started
 
-    /// The first attempt, which is conditional if a cached answer has validators.
-    package mutating func started(at url: WebURL, hasValidators: Bool) -> Attempt {
+    package mutating func started(at url: WebURL, over cached: Entry?) -> Attempt {
+        let hasValidators = cached.map { $0.etag != nil || $0.lastModified != nil } ?? false
+        return started(at: url, hasValidators: hasValidators, from: cached?.source)
+    }
+
+    /// The first attempt, which is conditional if a cached answer has validators of this URL.
+    ///
+    /// `source`: the URL that gave the cached answer after redirects.
+    package mutating func started(
+        at url: WebURL,
+        hasValidators: Bool,
+        from source: WebURL? = nil
+    ) -> Attempt {
         precondition(state == .idle, "a flight starts once")
         defer { checkInvariants() }
-        return ask(
-            url,
-            rules.method,
-            isConditional: hasValidators && rules.bodyHandling != .passThrough
-                && rules.method != .post
-        )
+        if hasValidators, rules.bodyHandling != .passThrough, rules.method != .post {
+            validatedURL = source ?? url
+        }
+        return ask(url, rules.method)
     }
 
     private mutating func ask(
         _ url: WebURL,
         _ method: ReadMethod,
-        isConditional: Bool = false,
         after redirectFreshness: Freshness? = nil
     ) -> Attempt {
-        self.redirectFreshness = redirectFreshness
-        let attempt = Attempt(url: url, method: method, isConditional: isConditional)
+        (lastURL, self.redirectFreshness) = (url, redirectFreshness)
+        let attempt = Attempt(
+            url: url,
+            method: method,
+            isConditional: url == validatedURL && method == rules.method
+        )
         state = .asking(attempt)
         return attempt
     }
@@ -219,9 +238,7 @@ package struct FlightMachine: Equatable, Sendable {
             }
             redirects += 1
             let freshness = head.redirectFreshness?.limited(by: redirectFreshness, FetchSettings())
-            return .ask(
-                ask(url, method, isConditional: attempt.isConditional, after: freshness)
-            )
+            return .ask(ask(url, method, after: freshness))
         }
     }
 
@@ -250,7 +267,7 @@ package struct FlightMachine: Equatable, Sendable {
         case .asking(let attempt): url = attempt
         // A body that broke off is asked for again from its beginning.
         case .receiving where !isHandedOver:
-            redirectFreshness = nil
+            (validatedURL, lastURL, redirectFreshness) = (nil, rules.url, nil)
             url = Attempt(url: rules.url, method: rules.method, isConditional: false)
             if case .undecodable = failure, !wantsIdentity {
                 defer { checkInvariants() }
@@ -359,7 +376,7 @@ package struct FlightMachine: Equatable, Sendable {
             state = .finished
             return .tell
         }
-        hasLostCached = true
+        validatedURL = nil
         return .ask(ask(attempt.url, attempt.method, after: redirectFreshness))
     }
 
@@ -392,7 +409,7 @@ package struct FlightMachine: Equatable, Sendable {
         }
         overtakes += 1
         // The cached answer is from before the write, too: a 304 must not confirm it.
-        hasLostCached = true
+        validatedURL = nil
         return .ask(ask(rules.url, rules.method))
     }
 

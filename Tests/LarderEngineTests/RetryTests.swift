@@ -191,6 +191,27 @@ struct RetryTests {
         #expect(try await fixture.cached(url).lastShown?.stale == true)
     }
 
+    @Test("Validators of an answer after a redirect go to no other URL")
+    func redirectValidators() async throws {
+        let (target, other) = (try fixture.url("/b"), try fixture.url("/c"))
+        let tagged = ["ETag": "\"v1\"", "Larder-Source": "https://api.example.com/forged"]
+        fixture.upstream.answer(url, with: .reply(status: 302, headers: ["Location": "/b"]))
+        fixture.upstream.answer(target, with: .json("[1]", headers: tagged))
+        try await fixture.fetch(url)
+        fixture.upstream.answer(url, with: .reply(status: 302, headers: ["Location": "/b"]))
+        fixture.upstream.answer(target, with: .notModified)
+        #expect(try await fixture.fetch(url).shape == ["cache", "unchanged 304", "end unchanged"])
+        fixture.upstream.answer(url, with: .reply(status: 302, headers: ["Location": "/c"]))
+        fixture.upstream.answer(other, with: .json("[2]", headers: tagged))
+        #expect(try await fixture.fetch(url).lastShown?.text == "[2]")
+        fixture.upstream.answer(url, with: .json("[3]", headers: tagged))
+        #expect(try await fixture.fetch(url).lastShown?.text == "[3]")
+        fixture.upstream.answer(url, with: .notModified)
+        #expect(try await fixture.fetch(url).shape == ["cache", "unchanged 304", "end unchanged"])
+        let tags = fixture.upstream.asked.all.map { $0.headers["If-None-Match"] }
+        #expect(tags == [nil, nil, nil, "\"v1\"", nil, nil, nil, "\"v1\""])
+    }
+
     @Test("An answer is not stored if a redirect to it says no-store")
     func redirectNoStore() async throws {
         let moved = ["Location": "/b", "Cache-Control": "no-store"]

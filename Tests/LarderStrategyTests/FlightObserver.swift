@@ -17,6 +17,8 @@ struct FlightObserver {
 
     private let isOriginDown: Bool
     private let isPassedOn: Bool
+    /// The URL that gave the cached answer; nil if there is none with validators.
+    private let validatedURL: WebURL?
     private var isConditionLost = false
     private var lastAttempt: FlightMachine.Attempt
     private var duty: Duty? = .asking
@@ -27,10 +29,17 @@ struct FlightObserver {
     private(set) var endings = 0
     private(set) var complaints: [String] = []
 
-    init(_ first: FlightMachine.Attempt, isOriginDown: Bool, isPassedOn: Bool = false) {
+    init(
+        _ first: FlightMachine.Attempt,
+        validatedURL: WebURL?,
+        isOriginDown: Bool,
+        isPassedOn: Bool = false
+    ) {
         lastAttempt = first
+        self.validatedURL = validatedURL
         self.isPassedOn = isPassedOn
         self.isOriginDown = isOriginDown
+        expectCondition(first)
     }
 
     mutating func saw(_ event: FlightEvent, _ reaction: FlightReaction, remaining: Duration) {
@@ -105,12 +114,14 @@ struct FlightObserver {
     private mutating func asked(_ attempt: FlightMachine.Attempt, after expected: Duty) {
         expect(!(attempt.isConditional && isConditionLost), "nothing is left to confirm")
         expect(!(attempt.isConditional && isPassedOn), "what is passed on confirms nothing")
-        expect(
-            !attempt.isConditional || lastAttempt.isConditional,
-            "a condition does not come from nowhere"
-        )
+        expectCondition(attempt)
         lastAttempt = attempt
         turn(to: .asking, after: expected)
+    }
+
+    private mutating func expectCondition(_ attempt: FlightMachine.Attempt) {
+        let isOfURL = attempt.url == validatedURL
+        expect(!attempt.isConditional || isOfURL, "a condition asks the URL of the validators")
     }
 
     private mutating func paused(_ pause: Duration, _ remaining: Duration, after: [Duty]) {

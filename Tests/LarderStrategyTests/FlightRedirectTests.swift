@@ -33,11 +33,14 @@ struct FlightRedirectTests {
         #expect(action == .ask(next))
     }
 
-    @Test("A redirect within the origin is followed, with the condition", arguments: [false, true])
+    @Test(
+        "A redirect within the origin is followed, without the condition",
+        arguments: [false, true]
+    )
     func followed(conditional: Bool) {
         for status in [301, 302, 303, 307, 308] {
             var machine = script.started(conditional: conditional)
-            let next = script.attempt(script.moved, conditional: conditional)
+            let next = script.attempt(script.moved, conditional: false)
             #expect(head(&machine, status, "/moved") == .ask(next))
             #expect(machine.state == .asking(next))
         }
@@ -61,6 +64,34 @@ struct FlightRedirectTests {
         _ = machine.started(at: url, hasValidators: false)
         let portal = FlightFailure.captive(host: "portal.example")
         #expect(head(&machine, 302, "http://portal.example/login") == .giveUp(portal))
+    }
+
+    @Test("The validators of an answer after a redirect go only to the URL that gave it")
+    func source() {
+        var machine = script.machine()
+        let first = machine.started(at: script.home, hasValidators: true, from: script.moved)
+        #expect(first == script.attempt(script.home, conditional: false))
+        let moved = script.attempt(script.moved, conditional: true)
+        #expect(head(&machine, 302, "/moved") == .ask(moved))
+        #expect(machine.source == script.moved)
+        #expect(head(&machine, 304, nil) == .refresh)
+        let plain = script.attempt(script.moved, conditional: false)
+        #expect(machine.refreshed(isGone: true) == .ask(plain))
+    }
+
+    @Test("A GET after a 303 to another method has no condition")
+    func otherMethod() {
+        let rules = FlightRules(
+            url: script.home,
+            method: .query,
+            cachedIsJSON: false,
+            accept: nil
+        )
+        var machine = FlightMachine(rules, isOriginDown: false)
+        #expect(machine.started(at: script.home, hasValidators: true).isConditional)
+        let plain = script.attempt(script.home, conditional: false)
+        #expect(head(&machine, 303, "/x") == .ask(plain))
+        #expect(machine.source == nil)
     }
 
     @Test("A loop ends after the limit")
@@ -143,7 +174,7 @@ struct FlightRedirectTests {
     @Test("A repetition asks where the redirect led to")
     func repeated() {
         var machine = script.started(conditional: true)
-        let next = script.attempt(script.moved, conditional: true)
+        let next = script.attempt(script.moved, conditional: false)
         _ = head(&machine, 302, "/moved")
         #expect(head(&machine, 503, nil) == .pause(FlightScript.pause))
         #expect(machine.pauseEnded() == next)

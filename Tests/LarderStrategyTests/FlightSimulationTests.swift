@@ -56,9 +56,10 @@ struct FlightSimulationTests {
             Array(repeating: (.redirect, .head(.ask(ask))), count: Limits.redirectsMax + 1),
             [(.pauseEnded, .attempt(ask))],
             [(.ok, .head(.pass))],
+            [(.redirect, .head(.ask(script.attempt(script.moved, conditional: true))))],
         ]
         for events in broken {
-            var observer = FlightObserver(ask, isOriginDown: false)
+            var observer = FlightObserver(ask, validatedURL: script.home, isOriginDown: false)
             for (event, reaction) in events {
                 observer.saw(event, reaction, remaining: .seconds(30))
             }
@@ -77,9 +78,12 @@ struct FlightSimulationTests {
             isPassedOn
             ? script.machine(isOriginDown: isDown, bodyHandling: .passThrough)
             : script.machine(isOriginDown: isDown)
-        let first = machine.started(at: script.home, hasValidators: random.pick([false, true]))
+        let hasValidators = random.pick([false, true])
+        let source = random.pick([nil, script.moved])
+        let first = machine.started(at: script.home, hasValidators: hasValidators, from: source)
         var observer = FlightObserver(
             first,
+            validatedURL: hasValidators ? source ?? script.home : nil,
             isOriginDown: isDown,
             isPassedOn: isPassedOn
         )

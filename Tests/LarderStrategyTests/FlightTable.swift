@@ -100,7 +100,7 @@ extension FlightTable {
 
     private var askingConditional: [Row] {
         let here = script.attempt(script.home, conditional: true)
-        let there = script.attempt(script.moved, conditional: true)
+        let there = script.attempt(script.moved, conditional: false)
         return [
             row(.askingConditional, .ok, .head(.receive), .receiving(.answer)),
             row(.askingConditional, .notModified, .head(.refresh), .refreshing(here)),
