@@ -251,6 +251,7 @@ struct FlightRun: ~Copyable {
             answer.isOvertaken = true
             return .finish(.current(answer))
         }
+        await plan.noteUnkept(answer, context)
         await context.noteAnswer(answer, plan, read?.fence)
         return .finish(outcome)
     }

@@ -192,6 +192,20 @@ extension Flight.Plan {
         return headers
     }
 
+    /// Makes the cached row stale if the origin has sent another answer, which is not kept.
+    ///
+    /// The row stays as the answer for an outage.
+    func noteUnkept(_ answer: FlightAnswer, _ context: EngineContext) async {
+        guard !answer.isKept, let cached, cached.body != answer.entry.body,
+            !cached.isStale(at: context.clock.now())
+        else { return }
+        do throws(StoreError) {
+            try await context.store.markStale(cached.id, isAlone: true, in: [key.scope])
+        } catch {
+            context.noteUnstored(cached.id, error)
+        }
+    }
+
     /// The refusal in the body of a 2xx, by the origin's `refused_if`; nil if it is an answer.
     ///
     /// A body that is too large to be looked through is no answer to a read with a body.

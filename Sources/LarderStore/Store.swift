@@ -121,10 +121,16 @@ package final class Store: Sendable {
     /// Marks the rows of an id, of its variants and of the reads with a body of its URL stale, in the
     /// scopes where a user looks.
     ///
-    /// A step marks a part of them, so that other commands go between.
-    package func markStale(_ id: EntryID, in scopes: [ScopeKey]) async throws(StoreError) {
+    /// With `isAlone` only the rows of the id. A step marks a part of them, so that other commands go
+    /// between.
+    package func markStale(
+        _ id: EntryID,
+        isAlone: Bool = false,
+        in scopes: [ScopeKey]
+    ) async throws(StoreError) {
         var first = Optional(id)
-        var page = id.variantPrefix.map { VariantPage(prefix: $0, hasReads: true) }
+        let prefix = isAlone ? nil : id.variantPrefix
+        var page = prefix.map { VariantPage(prefix: $0, hasReads: true) }
         repeat {
             page = try await commits.submit(isRepeatable: true, cache: .optional) {
                 [first, page] writer throws(StoreError) in

@@ -147,6 +147,52 @@ struct BodyTests {
         #expect(shape == ["cache", "unchanged 200", "end unchanged"])
     }
 
+    @Test("A no-store answer with other bytes makes the stored answer stale, not its variants")
+    func noStoreChanged() async throws {
+        let minute = ["Cache-Control": "max-age=60"]
+        let varying = minute.merging(["Vary": "Accept"]) { own, _ in own }
+        fixture.upstream.answer(url, with: .json("[0]", headers: varying))
+        try await fixture.fetch(url) { $0.headers.append("Accept", "text/x") }
+        try await fixture.cache(url, .json("[1]", headers: minute))
+        #expect(try await fixture.fetch(url, .cacheFirst).shape == ["cache", "end cache"])
+        fixture.upstream.answer(
+            url,
+            with: .json("[1]", headers: Self.noStore),
+            .json("[2]", headers: Self.noStore),
+            .failure(.timedOut(.head))
+        )
+        try await fixture.fetch(url)
+        #expect(try await fixture.cached(url).lastShown?.stale == false)
+        #expect(try await fixture.fetch(url).lastShown?.text == "[2]")
+        let offline = try await fixture.fetch(url, .cacheFirst).lastShown
+        #expect(offline?.text == "[1]")
+        #expect(offline?.stale == true)
+        let variant = try await fixture.fetch(url, .cacheOnly) { command in
+            command.headers.append("Accept", "text/x")
+        }
+        #expect(variant.lastShown?.stale == false)
+    }
+
+    @Test("A no-store answer with other bytes makes a pinned row stale, and a shared row")
+    func noStoreChangedElsewhere() async throws {
+        for isShared in [false, true] {
+            try await EngineFixture.run(.with { $0.origin.isShared = isShared }) { fixture in
+                let minute = ["Cache-Control": "max-age=60"]
+                try await fixture.cache(url, .json(#"{"n":1}"#, headers: minute))
+                if !isShared {
+                    _ = try await fixture.engine.pins.pin(EntryID(url), fixture.scope)
+                }
+                let other = Scope.own(uid: 2_000, account: .default)
+                let scope = isShared ? other : EngineFixture.scope
+                #expect(try await fixture.cached(url, as: scope).lastShown?.stale == false)
+                fixture.upstream.answer(url, with: .json(#"{"n":2}"#, headers: Self.noStore))
+                try await fixture.fetch(url)
+                let shown = try await fixture.cached(url, as: scope).lastShown
+                #expect(shown?.stale == true, "shared: \(isShared)")
+            }
+        }
+    }
+
     @Test(
         "A no-store answer that cannot be shown is refused, as there is nowhere to point to",
         arguments: [65_537, 1_048_577]
