@@ -200,8 +200,8 @@ struct FlightRun: ~Copyable {
     // MARK: Received answers
 
     private mutating func receive(_ reply: UpstreamReply) async throws(UpstreamError) -> Step {
-        let now = context.clock.now()
-        let freshness = machine.freshness(of: reply.headers, plan.origin.fetch, now: now)
+        let (now, settings) = (context.clock.now(), plan.origin.fetch)
+        let freshness = machine.freshness(of: reply.status, reply.headers, settings, now: now)
         guard let id = plan.rowID(context) else {
             _ = machine.gaveUp()
             return .finish(.failed(Problem(.badURL, "'\(url)' is too long for an id")))

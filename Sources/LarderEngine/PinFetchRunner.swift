@@ -389,6 +389,11 @@ struct PinAttempt: Sendable {
         if pin.entry != nil, !pin.isWanted { return .held }
         if let trouble = pin.trouble { return .refused(Problem(trouble)) }
         guard !answer.isForbidden else {
+            // The origin is still at work.
+            guard answer.entry.status != 202 else {
+                let problem = Problem(.badAnswer, "the origin answered 202, which is not kept")
+                return .notReached(problem)
+            }
             let reason = "the origin forbids with no-store that its answer is kept"
             return try await refuse(Problem(.badAnswer, reason), .failed)
         }

@@ -69,14 +69,28 @@ package struct Freshness: Equatable, Sendable {
     /// Whether the origin allows storing the answer.
     package let mayBeStored: Bool
 
+    /// Statuses of answers that may be stored without a lifetime (RFC 9110 15.1).
+    private static let storedStatuses = [200, 203, 204]
+
     /// Judges an answer's headers, received at `now`, under an origin's settings.
+    ///
+    /// A read with another 2xx, such as 202, has not got the resource. Its answer is stored only if
+    /// the origin itself gives it a lifetime (RFC 9111 3).
     ///
     /// The lifetime is `ttl` if set, else max-age or Expires less Date (4.2.1), less the Age that
     /// the answer arrives with (4.2.3). There is no heuristic lifetime. With `Vary: *`, or with an
     /// Age that cannot be read, there is no lifetime.
-    package init(_ headers: HeaderFields, settings: FetchSettings, now: Timestamp) {
+    package init(
+        _ headers: HeaderFields,
+        status: Int = 200,
+        settings: FetchSettings,
+        now: Timestamp
+    ) {
         let control = CacheControl(headers.list("Cache-Control") ?? "")
-        mayBeStored = !control.isNoStore || settings.storesNoStore
+        let isStoredStatus =
+            Self.storedStatuses.contains(status) || control.maxAge != nil
+            || headers["Expires"] != nil
+        mayBeStored = isStoredStatus && (!control.isNoStore || settings.storesNoStore)
         until =
             if headers.listed("Vary").contains("*") {
                 // The answers may differ by things that are not in the request (4.1).

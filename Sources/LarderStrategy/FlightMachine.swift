@@ -316,11 +316,13 @@ package struct FlightMachine: Equatable, Sendable {
 
     /// The freshness of the answer that arrives, as far as the redirects to it leave it.
     package func freshness(
-        of headers: HeaderFields,
+        of status: Int,
+        _ headers: HeaderFields,
         _ settings: FetchSettings,
         now: Timestamp
     ) -> Freshness {
-        Freshness(headers, settings: settings, now: now).limited(by: redirectFreshness, settings)
+        Freshness(headers, status: status, settings: settings, now: now)
+            .limited(by: redirectFreshness, settings)
     }
 
     package enum BodyAction: Equatable, Sendable {

@@ -33,6 +33,21 @@ struct KeepingTests {
         }
     }
 
+    @Test("A 201, 202 or 205 to a read is told and replaces no answer", arguments: [201, 202, 205])
+    func unfinished(status: Int) async throws {
+        fixture.upstream.answer(url, with: .reply("wait", status: status))
+        let first = try await fixture.fetch(url)
+        #expect(first.shape == ["network", "end network"])
+        #expect(first.lastShown?.entry.status == status)
+        #expect(try await fixture.cached(url).refusal?.kind == .miss)
+        try await fixture.cache(url, .json("[1]"))
+        fixture.upstream.answer(url, with: .reply("wait", status: status))
+        let second = try await fixture.fetch(url)
+        #expect(second.shape == ["cache", "network", "end network"])
+        #expect(second.lastShown?.entry.status == status)
+        #expect(try await fixture.cached(url).lastShown?.text == "[1]")
+    }
+
     @Test("A 304 makes an entry fresh for its whole lifetime, whatever Age it first came with")
     func confirmedFreshness() async throws {
         let headers = ["Cache-Control": "max-age=60", "Age": "50", "ETag": "\"v1\""]

@@ -61,7 +61,7 @@ struct FlightMachineTests {
         }
     }
 
-    @Test("Every 2xx is stored", arguments: [200, 201, 203, 204, 226, 299])
+    @Test("The body of every 2xx is received", arguments: [200, 201, 203, 204, 226, 299])
     func success(status: Int) {
         var machine = script.started()
         #expect(head(&machine, .of(status)) == .receive)

@@ -133,14 +133,14 @@ struct FlightRedirectTests {
         #expect(head(&machine, 200, nil) == .receive)
         var answer = HeaderFields()
         answer.append("Cache-Control", "max-age=31536000, immutable")
-        let freshness = machine.freshness(of: answer, FetchSettings(), now: .start)
+        let freshness = machine.freshness(of: 200, answer, FetchSettings(), now: .start)
         let left = freshness.until.map { Int($0.since(.start).components.seconds) }
         #expect(left == expected)
         #expect(freshness.mayBeStored)
         // The operator's lifetime goes before that of redirects, too.
         var settings = FetchSettings()
         settings.ttl = .seconds(7)
-        let own = machine.freshness(of: answer, settings, now: .start)
+        let own = machine.freshness(of: 200, answer, settings, now: .start)
         #expect(own.until == Timestamp.start.advanced(by: .seconds(7)))
     }
 
@@ -152,9 +152,9 @@ struct FlightRedirectTests {
         _ = head(&machine, 200, nil)
         var settings = FetchSettings()
         let answer = HeaderFields()
-        #expect(!machine.freshness(of: answer, settings, now: .start).mayBeStored)
+        #expect(!machine.freshness(of: 200, answer, settings, now: .start).mayBeStored)
         settings.storesNoStore = true
-        #expect(machine.freshness(of: answer, settings, now: .start).mayBeStored)
+        #expect(machine.freshness(of: 200, answer, settings, now: .start).mayBeStored)
     }
 
     @Test("A flight that begins again forgets the redirects of before")
@@ -167,7 +167,7 @@ struct FlightRedirectTests {
         _ = head(&machine, 200, nil)
         var answer = HeaderFields()
         answer.append("Cache-Control", "max-age=60")
-        let freshness = machine.freshness(of: answer, FetchSettings(), now: .start)
+        let freshness = machine.freshness(of: 200, answer, FetchSettings(), now: .start)
         #expect(freshness.until == Timestamp.start.advanced(by: .seconds(60)))
     }
 

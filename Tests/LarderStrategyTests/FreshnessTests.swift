@@ -135,6 +135,25 @@ struct FreshnessTests {
         #expect(kept.until == now.advanced(by: .seconds(60)))
     }
 
+    @Test(
+        "Only a 200, a 203 and a 204 are kept without a lifetime of the origin",
+        arguments: [200, 201, 202, 203, 204, 205, 226, 299]
+    )
+    func statuses(status: Int) {
+        func isKept(_ fields: [HeaderFields.Field], ttl: Duration? = nil) -> Bool {
+            var settings = FetchSettings()
+            settings.ttl = ttl
+            let headers = HeaderFields(fields)
+            return Freshness(headers, status: status, settings: settings, now: now).mayBeStored
+        }
+        let isKeptAnyway = [200, 203, 204].contains(status)
+        #expect(isKept([]) == isKeptAnyway)
+        #expect(isKept([], ttl: .seconds(7)) == isKeptAnyway)
+        #expect(isKept([.init(name: "Cache-Control", value: "max-age=0")]))
+        #expect(isKept([.init(name: "Expires", value: date(100))]))
+        #expect(!isKept([.init(name: "Cache-Control", value: "max-age=9, no-store")]))
+    }
+
     @Test("The ttl of the settings wins over everything but no-store")
     func ttl() {
         let ttl = Duration.seconds(7)
