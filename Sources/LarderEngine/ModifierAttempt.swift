@@ -150,10 +150,11 @@ struct ModifierAttempt: Sendable {
             return
         }
         guard case .confirmed = end.verdict else { return }
-        if isWhole {
+        let now = context.clock.now()
+        if isWhole, Freshness(reply.headers, settings: origin.fetch, now: now).mayBeStored {
             end.answer?.mayShowTarget = facts.method != "DELETE"
         } else {
-            // The write is done; only the new state of the target is unknown.
+            // The write is done; only the new state of the target is unknown, or may not be kept.
             end.verdict = .confirmed(.none)
         }
     }

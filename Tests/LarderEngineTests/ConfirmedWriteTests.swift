@@ -43,6 +43,21 @@ struct ConfirmedWriteTests {
         #expect(shown?.text == #"{"n":6}"#)
     }
 
+    @Test("The answer to a write with no-store does not become the row (cases 5 and 6)")
+    func notStored() async throws {
+        let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
+        try await fixture.cache(url, .json(#"{"n":5,"m":1}"#))
+        let headers = ["Content-Location": url.text, "Cache-Control": "no-store"]
+        fixture.upstream.answer(writes, with: .json(#"{"n":6,"own":1}"#, headers: headers))
+        fixture.upstream.answer(url, with: .reply("no", status: 403))
+        let effect = try Effect.json(#"{"type":"merge","value":{"n":6}}"#)
+        let id = try await fixture.write(.url(url), effect, "POST", to: writes)
+        let report = try await fixture.settled(id)
+        #expect(report.state == .confirmed)
+        #expect(report.answer?.status == 200)
+        #expect(try await fixture.cached(url).lastShown?.text == #"{"n":6,"m":1}"#)
+    }
+
     @Test("A repeat does not add what a read has brought already (case 6)", .honouring)
     func addedByRepeat() async throws {
         let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
