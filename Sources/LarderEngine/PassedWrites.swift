@@ -366,10 +366,13 @@ private struct PassedWriteRun: Sendable {
         states.notePage(head, from: write.url, of: origin)
         states.noteRest(of: origin, write.url, for: write.scope.scope, head)
         if !write.isSafe, (200..<400).contains(reply.status) {
-            await written(write.url).invalidate()
-            // Of COPY and MOVE (RFC 4918 10.3).
-            let place = write.headers["Destination"].flatMap { try? write.url.resolving($0) }
-            if let place, place.originText == write.url.originText {
+            // RFC 9111 4.4; COPY and MOVE have a Destination (RFC 4918 10.3).
+            let (asked, said) = (write.headers, reply.headers)
+            let named = [asked["Destination"], said["Location"], said["Content-Location"]]
+            let places = named.compactMap { name in
+                name.flatMap { try? write.url.resolving($0) }
+            }
+            for place in [write.url] + places where place.originText == write.url.originText {
                 await written(place).invalidate()
             }
         }

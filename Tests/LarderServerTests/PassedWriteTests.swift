@@ -141,6 +141,30 @@ struct PassedWriteTests {
         }
     }
 
+    @Test("Location and Content-Location of the same origin are made stale (RFC 9111 4.4)")
+    func staleLocations() async throws {
+        try await ServerFixture.run { server in
+            let client = try await server.connect()
+            for name in ["b", "c", "d"] {
+                let url = try ServerFixture.url("/\(name)")
+                server.upstream.answer(url, with: .reply(name, headers: Self.fresh))
+                #expect(try await client.ask("GET", "/o/example/\(name)").text == name)
+            }
+            let elsewhere = ["Location": "https://other.example/b", "Content-Location": ":"]
+            let places = ["Location": "/b", "Content-Location": "c"]
+            let url = try ServerFixture.url("/a")
+            for (headers, staysFresh) in [(elsewhere, true), (places, false)] {
+                server.upstream.answer(url, with: .reply("done", status: 201, headers: headers))
+                #expect(try await write(server).status == 201)
+                for name in ["b", "c", "d"] {
+                    let only = ["Cache-Control: only-if-cached"]
+                    let shown = try await client.ask("GET", "/o/example/\(name)", only)
+                    #expect(isFresh(shown) == (staysFresh || name == "d"), "\(name)")
+                }
+            }
+        }
+    }
+
     @Test("A read that started before the answer does not overwrite it (P-06)")
     func overtaken() async throws {
         try await ServerFixture.run { server in
