@@ -91,9 +91,11 @@ struct SocketFile: Sendable {
         var made = ""
         for part in path.split(separator: "/").dropLast() {
             made += "/" + part
-            // The group's clients have to reach the socket; its own mode keeps others out.
-            guard mkdir(made, 0o755) != 0, errno != EEXIST else { continue }
-            throw .failed(made)
+            let isNew = mkdir(made, 0o755) == 0
+            guard isNew || errno == EEXIST else { throw .failed(made) }
+            // The group's clients have to reach the socket, whatever the umask; the socket's own mode
+            // keeps others out.
+            guard !isNew || chmod(made, 0o755) == 0 else { throw .failed(made) }
         }
     }
 

@@ -28,6 +28,17 @@ eval "$(finding | sed 's/.*|//')"
 expect_match "which does" "^ok\|.*0660" "$(finding)"
 end_daemon TERM
 
+# -- a umask that would close the folder of the socket
+
+rm -r "$work/run"
+mask=$(umask)
+umask 077
+start_daemon
+umask "$mask"
+expect_equal "the folder that the daemon makes is open to the group's clients, whatever the umask" \
+    755 "$(stat --format %a "$work/run")"
+end_daemon TERM
+
 # -- the system's socket, for whoever may not open it
 
 if ((EUID != 0)) || ! unshare --mount mount -t tmpfs none /run 2>/dev/null \
