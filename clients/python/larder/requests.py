@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import requests
 from requests.adapters import BaseAdapter, HTTPAdapter
@@ -126,18 +127,28 @@ class Adapter(HTTPAdapter):
             self._fallback.close()
 
 
+def _place(url: str) -> tuple[object, list[str]]:
+    """The origin of a URL, and the segments of its path."""
+    parts = urlsplit(url)
+    port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    return (parts.scheme, parts.hostname, port), parts.path.rstrip("/").split("/")
+
+
 def install(*urls: str, **options: Any) -> Adapter:
-    """All sessions of the process send requests of URLs that begin so to the daemon.
+    """All sessions of the process send requests of these URLs, and of those below, to the daemon.
 
     `options` are those of the adapter.
     """
     if not urls:
         raise ValueError("give the URLs to send: install('https://api.example.com/')")
+    places = [_place(url) for url in urls]
     adapter = Adapter(**options)
     get_adapter = requests.Session.get_adapter
 
     def chosen(self: requests.Session, url: Any) -> Any:
-        return adapter if str(url).startswith(urls) else get_adapter(self, url)
+        origin, path = _place(str(url))
+        is_below = any(base == origin and path[: len(top)] == top for base, top in places)
+        return adapter if is_below else get_adapter(self, url)
 
     requests.Session.get_adapter = chosen  # type: ignore[method-assign]
     return adapter

@@ -337,6 +337,29 @@ class RequestsTests(Common):
         self.assertIn("install('https://", str(caught.exception))
         self.assertIs(requests.Session.get_adapter, before)
 
+    def test_an_installation_takes_its_origins_and_paths_only(self):
+        before, session = requests.Session.get_adapter, requests.Session()
+        self.addCleanup(session.close)
+        bases = ("https://api.example.com", "http://example.com/v1/")
+        try:
+            adapter = larder.requests.install(*bases, socket="/nonexistent")
+            self.addCleanup(adapter.close)
+            for url, is_taken in (
+                ("https://api.example.com", True),
+                ("https://API.example.com:443/a?b", True),
+                ("http://example.com/v1", True),
+                ("http://example.com/v1/a", True),
+                ("https://api.example.com.other.example/", False),
+                ("https://api.example.com@other.example/", False),
+                ("https://api.example.com:8443/", False),
+                ("http://api.example.com/", False),
+                ("http://example.com/v10", False),
+                ("http://example.com/", False),
+            ):
+                self.assertEqual(session.get_adapter(url) is adapter, is_taken, url)
+        finally:
+            requests.Session.get_adapter = before
+
     def test_one_line_changes_an_existing_program(self):
         session = requests.Session()
         self.addCleanup(session.close)
