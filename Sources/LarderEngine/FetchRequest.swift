@@ -84,7 +84,8 @@ struct FetchRequest: Sendable {
         let isStale = entry.isStale(at: now)
         guard let raw else { return .hit(revision, isFresh: !isStale) }
         let freshFor = entry.freshUntil.map { isStale ? min(.zero, $0.since(now)) : $0.since(now) }
-        switch raw.grade(age: RawFields.age(of: entry, now: now), freshFor: freshFor) {
+        let age = RawFields.age(of: entry, now: now)
+        switch raw.grade(age: age, freshFor: freshFor, mustRevalidate: entry.mustRevalidate) {
         case .fresh: return .hit(revision, isFresh: true)
         case .stale: return .hit(revision, isFresh: false)
         case .refused: return .miss

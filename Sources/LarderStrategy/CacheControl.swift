@@ -9,6 +9,8 @@ struct CacheControl: Equatable {
     private(set) var isPrivate = false
     /// Whether every use needs a confirmation, not only the use of some fields.
     private(set) var isNoCache = false
+    /// Whether a use after the lifetime needs a confirmation.
+    private(set) var isMustRevalidate = false
 
     /// Reads a list of directives; unknown ones count for nothing.
     init(_ value: String) {
@@ -20,6 +22,8 @@ struct CacheControl: Equatable {
                 isPrivate = true
             case "no-cache" where directive.argument == nil:
                 isNoCache = true
+            case "must-revalidate":
+                isMustRevalidate = true
             case "max-age" where maxAge == nil:
                 maxAge = directive.argument.flatMap { Duration(deltaSeconds: $0) } ?? .zero
             default:

@@ -20,6 +20,14 @@ extension Entry {
     }
 }
 
+extension Entry {
+    /// Whether the origin forbids to use the answer stale while it can be asked (RFC 9111 5.2.2).
+    package var mustRevalidate: Bool {
+        let control = CacheControl(headers.list("Cache-Control") ?? "")
+        return control.isMustRevalidate || control.isNoCache
+    }
+}
+
 extension HeaderFields {
     /// The end-to-end header fields (RFC 9110 7.6.1).
     ///

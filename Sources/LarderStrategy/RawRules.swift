@@ -12,6 +12,8 @@ package import LarderModel
 /// | `max-stale`, `max-stale=n` | stale by at most `n` counts as fresh; beyond `n` it is refused |
 /// | `max-age=n`, `min-fresh=n` | beyond the limit an answer serves only if the network fails |
 ///
+/// `max-stale` makes no answer fresh that the origin wants to be revalidated.
+///
 /// There is one answer, so ``FetchPolicy/cacheThenNetwork`` counts as
 /// ``FetchPolicy/networkFirst``.
 package struct RawRules: Equatable, Sendable {
@@ -91,7 +93,12 @@ package struct RawRules: Equatable, Sendable {
     /// Grades an answer that was given or confirmed `age` ago.
     ///
     /// `freshFor` is the rest of its lifetime, below zero once that is over; nil: it never had one.
-    package func grade(age: Duration, freshFor: Duration?) -> Grade {
+    /// With `mustRevalidate` a stale answer serves only if the network fails.
+    package func grade(
+        age: Duration,
+        freshFor: Duration?,
+        mustRevalidate: @autoclosure () -> Bool
+    ) -> Grade {
         // Directives that contradict each other refuse every cached answer.
         if isOnlyCached && isNoCache { return .refused }
         let staleness = freshFor.map { .zero - $0 } ?? age
@@ -99,10 +106,10 @@ package struct RawRules: Equatable, Sendable {
         var isTolerated = isFresh
         switch maxStale {
         case .unsaid: break
-        case .any: isTolerated = true
+        case .any: isTolerated = isFresh || !mustRevalidate()
         case .upTo(let limit):
             guard isFresh || staleness <= limit else { return .refused }
-            isTolerated = true
+            isTolerated = isFresh || !mustRevalidate()
         }
         let isYoung = maxAge.map { age <= $0 } ?? true
         let staysFresh = minFresh.map { (freshFor ?? .zero) >= $0 } ?? true

@@ -86,8 +86,22 @@ struct RawRulesTests {
     )
     func grades(row: Case) {
         let rules = RawRules(.networkFirst, control: row.control)
-        let grade = rules.grade(age: row.age, freshFor: row.freshFor)
+        let grade = rules.grade(age: row.age, freshFor: row.freshFor, mustRevalidate: false)
         #expect(grade == row.grade, "\(row)")
+    }
+
+    @Test("max-stale tolerates no answer that the origin wants to be revalidated")
+    func mustRevalidate() {
+        func grade(_ control: String, freshFor: Int) -> RawRules.Grade {
+            let rules = RawRules(.networkFirst, control: control)
+            let freshFor = Duration.seconds(freshFor)
+            return rules.grade(age: .seconds(5), freshFor: freshFor, mustRevalidate: true)
+        }
+        #expect(grade("max-stale", freshFor: 1) == .fresh)
+        #expect(grade("max-stale", freshFor: -1) == .stale)
+        #expect(grade("max-stale=10", freshFor: -10) == .stale)
+        #expect(grade("max-stale=10", freshFor: -11) == .refused)
+        #expect(grade("only-if-cached", freshFor: -1) == .fresh)
     }
 
     @Test("no-store asks that nothing is kept, and what wants the network is told apart")
