@@ -262,6 +262,11 @@ if command -v script >/dev/null; then
         "$(grep --count --fixed-strings "${third#Bearer }" "$outputs/terminal")"
     fetch "$origin/r" --data policy=network-only
     expect_equal "that is the credential then" "$third" "$(carried GET /r)"
+    script --quiet --return --log-out /dev/null --command \
+        "$(printf '%q ' "$bin/cachectl" --socket "$socket" origin logout local)" \
+        >"$outputs/leaving" </dev/null
+    expect_match "logout names on a terminal the command that removes the stored answers" \
+        "cachectl evict --origin local" "$(cat "$outputs/leaving")"
     login "$second"
 else
     skip "login asks on a terminal" "script(1) is not installed"

@@ -50,7 +50,8 @@ struct OriginLogout: AsyncParsableCommand {
         abstract: "Remove your credential for a server.",
         discussion: """
             Writes that were accepted under the credential wait until you log in again; the \
-            command says how many writes wait.
+            command says how many writes wait. Stored answers stay: cachectl evict --origin NAME \
+            removes them.
 
             Example: cachectl origin logout api
             """
@@ -65,8 +66,12 @@ struct OriginLogout: AsyncParsableCommand {
     func run() async throws {
         try await options.show {
             try await $0.removeCredential(at: name)
-        } lines: { report, _ in
-            [TerminalText("\(name): \(report.waitingWords)")]
+        } lines: { report, console in
+            let account = options.account.map { " --account \($0)" } ?? ""
+            console.remark(
+                "stored answers stay; remove them: cachectl evict --origin \(name)\(account)"
+            )
+            return [TerminalText("\(name): \(report.waitingWords)")]
         }
     }
 }
