@@ -4,24 +4,11 @@ package import LarderNormalize
 /// Stores normalized answers and entities in the file where their row lives.
 struct AnswerWriter: WriterPart {
     let writer: StoreWriter
-    /// Whether pins have no room for the answer; a pin without an entry leaves it to the cache.
-    var isRefused = false
 
     func put(
         _ answer: NewAnswer,
         fence: AnswerFence?,
         now: Timestamp
-    ) throws(StoreError) -> CommandResult<AnswerReceipt> {
-        let (scope, id) = (answer.entry.scope, answer.entry.entry.id)
-        return try writer.checkingPins(in: scope, id) { () throws(StoreError) in
-            try put(answer, fence, now)
-        }
-    }
-
-    private func put(
-        _ answer: NewAnswer,
-        _ fence: AnswerFence?,
-        _ now: Timestamp
     ) throws(StoreError) -> CommandResult<AnswerReceipt> {
         guard let fence else { return try take(answer, fence: nil, now: now) }
         var answer = answer
@@ -63,7 +50,12 @@ struct AnswerWriter: WriterPart {
     ) throws(StoreError) -> CommandResult<AnswerReceipt> {
         let (scope, id) = (answer.entry.scope, answer.entry.entry.id)
         var found = try durable(answer.entry.name)
-        if isRefused, found?.isLeftToCache == true {
+        if let row = found, let error = try refusal(of: answer, row, now) {
+            try entries.tellRefusal(of: answer.entry, row, error)
+            guard !row.hasBytes else {
+                try bodies.forget(answer.entry.body)
+                return .refused(error)
+            }
             shared.residency.removeGarbage([RowKey(scope, id)])
             found = nil
         }
@@ -112,30 +104,52 @@ struct AnswerWriter: WriterPart {
         return .done(receipt)
     }
 
-    func put(_ entities: NewEntities, now: Timestamp) throws(StoreError) -> EntitiesReceipt {
-        try writer.checkingPins(in: entities.scope) { () throws(StoreError) in
-            let merged = try mergeDurable(entities, since: entities.fetch, now)
-            let receipt = try cache.answers.put(entities, merged, now: now)
-            try hideShared(by: entities)
-            try promotion.fill(now: now)
-            return receipt
+    /// Whether a user's pin has no room for its answer with the entities, before any is written.
+    private func refusal(
+        of answer: NewAnswer,
+        _ found: DurableRow,
+        _ now: Timestamp
+    ) throws(StoreError) -> StoreError? {
+        let (scope, entities) = (answer.entry.scope, answer.entities)
+        guard scope != shared.sharedScope, StateBudget.hasToFit(found, as: .answer) else {
+            return nil
         }
+        var growth: Int64 = 0
+        for (number, id) in entities.ids.enumerated() {
+            let name = TargetName(scope, id)
+            let saved = try state.rows.entry(name)
+            // Other rows count as writes do, or take what the server says.
+            if let row = saved?.claim, row.isTargeted || !row.isPinned && !row.isInPins { continue }
+            let held = if let saved { saved.held } else { try cachedEntity(name, now) }
+            let merged = entities.merged(number, into: held).held
+            growth -= saved?.claim.size ?? 0
+            if let (entry, bytes) = merged.row(id, of: entities.origin, now) {
+                growth += NewEntry(scope: scope, entry: entry, body: .inline(bytes)).rowSize
+            } else {
+                growth += StateBudget.sizeWithoutEntry(name, entities.origin.text)
+            }
+        }
+        return try entries.refusal(of: answer.entry, found, entityGrowth: growth)
     }
 
-    /// Says in its pins that an answer has no room; true if it can be stored as one that is not
-    /// pinned.
-    ///
-    /// A user's own pin keeps the entry that it has. A shared row is not pinned from then on.
-    func refuse(_ new: NewEntry, _ error: StoreError) throws(StoreError) -> Bool {
-        guard let found = try durable(new.name), found.isPinned, !found.isTargeted else {
-            return false
+    private func cachedEntity(
+        _ name: TargetName,
+        _ now: Timestamp
+    ) throws(StoreError) -> HeldEntity {
+        guard let taken = try cacheIfAny?.rows.takeable(name.scope, name.id, now: now) else {
+            return .unknown
         }
-        guard new.scope != shared.sharedScope else {
-            try sharing.refuse(new.entry.id, error)
-            return true
-        }
-        try entries.tellRefusal(of: new, found, error)
-        return try state.rows.find(new.name)?.isLeftToCache == true
+        defer { taken.release(to: shared) }
+        guard case .inline(let bytes) = taken.body else { return .unknown }
+        return TargetBase(taken.entry, bytes).held
+    }
+
+    func put(_ entities: NewEntities, now: Timestamp) throws(StoreError) -> EntitiesReceipt {
+        let merged = try mergeDurable(entities, since: entities.fetch, now)
+        let receipt = try cache.answers.put(entities, merged, now: now)
+        try hideShared(by: entities)
+        try promotion.fill(now: now)
+        return receipt
     }
 
     private func mergeDurable(

@@ -27,8 +27,8 @@ import LarderNormalize
 ///    removes it. The id is targeted there until after the commit of the changes' result.
 /// 5. A pin without a saved entry leaves its id to the cache. A target without a saved entry has no
 ///    row in the cache: nothing is known of it.
-/// 6. No answer makes the accounted size of rows that are pinned, or came with a pin, grow beyond
-///    `pins.max_bytes` or their user's share. A targeted row takes what the server says.
+/// 6. The accounted size of rows that are pinned and not targeted never grows beyond
+///    `pins.max_bytes`. A targeted row takes what the server says.
 /// 7. A shared row is durable while it has keepers, and has the marks of all of them together.
 /// 8. A released row leaves `state.db` once it is written to `cache.db`, and synced there.
 /// 9. The index has the targets of a dead letter from before the commit that makes it. They leave
@@ -47,18 +47,6 @@ struct EntryWriter: WriterPart {
         if let receipt = try putEvictable(new, fence: fence, now: now) {
             return .done(receipt)
         }
-        // A tombstone leaves the bytes of each pin.
-        guard new.entry.kind != .tombstone else { return try put(new, fence, now) }
-        return try writer.checkingPins(in: new.scope, new.entry.id) { () throws(StoreError) in
-            try put(new, fence, now)
-        }
-    }
-
-    private func put(
-        _ new: NewEntry,
-        _ fence: AnswerFence?,
-        _ now: Timestamp
-    ) throws(StoreError) -> CommandResult<PutReceipt> {
         let touched = fence?.touched(new.scope, new.entry.id) ?? .none
         guard let fence, touched != .none else { return try take(new, fence: fence, now: now) }
         defer { try? bodies.forget(new.body) }
@@ -152,10 +140,14 @@ struct EntryWriter: WriterPart {
         return (refusal == nil ? .state : .cache, refusal)
     }
 
-    func refusal(of new: NewEntry, _ found: DurableRow) throws(StoreError) -> StoreError? {
+    func refusal(
+        of new: NewEntry,
+        _ found: DurableRow,
+        entityGrowth: Int64 = 0
+    ) throws(StoreError) -> StoreError? {
         guard StateBudget.hasToFit(found, as: .answer) else { return nil }
         let isChunked = new.body.isUploaded || new.entry.body.byteCount > Limits.inlineBodyBytesMax
-        let size = new.entry.rowSize(in: new.scope, isChunked: isChunked)
+        let size = new.entry.rowSize(in: new.scope, isChunked: isChunked) + entityGrowth
         do throws(StoreError) {
             let payer = found.payer
             try state.budget.checkRoom(for: size, new.scope, replacing: found, paidBy: payer)

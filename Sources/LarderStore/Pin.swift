@@ -387,9 +387,10 @@ package struct PinStore: Sendable {
 
     /// The room for more pins of a user: their number and their size.
     package func room(for uid: UInt32?) -> (count: Int, bytes: Int64) {
-        let (totals, limits) = (totals, store.configuration.limits.queue)
+        let totals = totals
         let user = uid.flatMap { totals.users[$0] } ?? PinTotals.User()
-        let bytes = min(totals.free(limits), totals.part(of: uid, limits) - user.bytes)
+        let part = totals.part(of: uid, store.configuration.limits.queue)
+        let bytes = min(totals.maxBytes - totals.bytes, part - user.bytes)
         return (Limits.pinsPerUserMax - Int(user.count), max(0, bytes))
     }
 

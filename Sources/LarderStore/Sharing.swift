@@ -206,14 +206,9 @@ struct Sharing: WriterPart {
         guard new.scope == shared.sharedScope,
             let error = try entries.refusal(of: new, found)
         else { return found }
-        try refuse(new.entry.id, error)
-        return try state.rows.find(found.name) ?? found
-    }
-
-    /// Says in the pins of a shared row that it has no room; they keep it no longer.
-    func refuse(_ id: EntryID, _ error: StoreError) throws(StoreError) {
-        for keeper in try state.keepers.of(id) where keeper.isKeepingPin {
+        for keeper in try state.keepers.of(new.entry.id) where keeper.isKeepingPin {
             try state.pins.setTrouble(keeper.name, .tooLarge, PinTrouble(error))
         }
+        return try state.rows.find(found.name) ?? found
     }
 }

@@ -24,9 +24,6 @@ struct StateBudget {
         var charge = row.charge
         change(&charge)
         recount(row.name.scope, from: row.charge, to: charge)
-        if row.isTargeted, charge.pin != nil || charge.isInPins {
-            state.memory.grownBases += charge.size - row.size
-        }
     }
 
     func recount(_ scope: ScopeKey, from old: RowCharge?, to new: RowCharge?) {
@@ -73,37 +70,13 @@ struct StateBudget {
         paidBy payer: UInt32? = nil
     ) throws(StoreError) {
         let old = row?.pinnedSize ?? 0
-        guard size - old <= state.memory.pins.free(state.limits) else {
+        guard state.memory.pins.bytes - old + size <= state.memory.pins.maxBytes else {
             throw .pinsFull(bytes: size, limit: state.memory.pins.maxBytes)
         }
         guard size > old, let uid = scope.scope.uid ?? payer else { return }
         let part = state.memory.pins.part(of: uid, state.limits)
         guard (state.memory.pins.users[uid]?.bytes ?? 0) - old + size <= part else {
             throw .pinsFull(bytes: size, limit: part)
-        }
-    }
-
-    /// Throws if rows of a scope that pins count have grown beyond the room of all pins, or of a
-    /// user, since `before`.
-    ///
-    /// Targeted rows may grow, because their bases follow the origin: `bases` is what they had
-    /// grown by before. Shared rows count for their payers.
-    func checkGrowth(
-        of scope: ScopeKey,
-        since before: PinTotals,
-        bases: Int64
-    ) throws(StoreError) {
-        let (after, limits) = (state.memory.pins, state.limits)
-        let allowed = max(0, state.memory.grownBases - bases)
-        let grown = after.bytes - before.bytes - allowed
-        guard grown > 0 else { return }
-        guard after.free(limits) >= 0 else {
-            throw .pinsFull(bytes: grown, limit: after.maxBytes)
-        }
-        for (uid, user) in after.users where scope.scope.uid ?? uid == uid {
-            let (old, part) = (before.users[uid]?.bytes ?? 0, after.part(of: uid, limits))
-            guard user.bytes > part, user.bytes - old > allowed else { continue }
-            throw .pinsFull(bytes: user.bytes - old, limit: part)
         }
     }
 
@@ -140,11 +113,6 @@ package struct PinTotals: Equatable, Sendable {
         // A user's share counts even for a lone user, so that room stays for a second one.
         let isAlone = users.keys.allSatisfy { $0 == uid }
         return limits.part(of: maxBytes, users: isAlone ? 1 : 2)
-    }
-
-    /// The room for more bytes of pins, of whichever user.
-    func free(_ limits: QueueLimits) -> Int64 {
-        maxBytes - bytes + limits.excess(of: users.values.lazy.map(\.bytes), over: maxBytes)
     }
 }
 
@@ -186,8 +154,7 @@ struct QueueUsage: Equatable {
         if total.count + added.total.count > limits.maxModifiers {
             return .queueFull(.modifiers, limit: limits.maxModifiers)
         }
-        let excess = limits.excess(of: parts.values.lazy.map(\.bytes), over: limits.maxBytes)
-        if total.bytes - excess + added.total.bytes > limits.maxBytes {
+        if total.bytes + added.total.bytes > limits.maxBytes {
             return .queueFull(.bytes, limit: limits.maxBytes)
         }
         // A user with nothing but kept answers takes no share from another.

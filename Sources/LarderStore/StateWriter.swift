@@ -161,8 +161,8 @@ final class StateWriter {
         let progress = try memory.bodies.upload(upload)
         if let replaced = progress.replaced {
             let added = BodyState.size(of: chunk)
-            let grown = memory.bodies.pinnedBytes + added - replaced
-            guard grown <= memory.pins.free(limits) else {
+            let total = memory.pins.bytes - replaced + memory.bodies.pinnedBytes + added
+            guard total <= memory.pins.maxBytes else {
                 throw .pinsFull(bytes: progress.size + added, limit: memory.pins.maxBytes)
             }
         }
@@ -235,8 +235,6 @@ struct StateWriterState {
     var log = ChangeLogState()
     var pins: PinTotals
     var queue: QueueUsage
-    /// Bytes by which targeted rows have grown that pins count.
-    var grownBases: Int64 = 0
     /// Counts of the queue for reports, without its bytes and its bounds.
     var totals = QueueTotals()
     var bodies: BodyState

@@ -7,23 +7,15 @@ extension Store {
     /// Merges an answer's entities into the known ones and stores its own part, in one step.
     ///
     /// A durable answer goes into `state.db` with its entities. If `fence` covers its id or one of
-    /// its entities, the fence decides what is stored. If pins have no room for it with its
-    /// entities, nothing of it is stored, and its pin says so.
+    /// its entities, the fence decides what is stored.
     package func put(
         _ answer: NewAnswer,
         now: Timestamp,
         fence: AnswerFence? = nil
     ) async throws(StoreError) -> AnswerReceipt {
         try refuseWhileFull(answer.entry)
-        do throws(StoreError) {
-            return try await answer.put(in: self, now: now, fence)
-        } catch .pinsFull(let bytes, let limit) {
-            let error = StoreError.pinsFull(bytes: bytes, limit: limit)
-            let isUnpinned = try await stateFile.settle { writer throws(StoreError) in
-                try writer.answers.refuse(answer.entry, error)
-            }
-            guard isUnpinned else { throw error }
-            return try await answer.put(in: self, now: now, fence, isRefused: true)
+        return try await submit(now: now, isRepeatable: true, cache: .optional) {
+            writer throws(StoreError) in try writer.answers.put(answer, fence: fence, now: now)
         }
     }
 
@@ -106,21 +98,6 @@ extension Store {
 
     /// The number of a step that leaves nothing in the store, such as an answer that is only told.
     package func nextRevision() throws(StoreError) -> Revision { try stateFile.revisions.spend() }
-}
-
-extension NewAnswer {
-    fileprivate func put(
-        in store: Store,
-        now: Timestamp,
-        _ fence: AnswerFence?,
-        isRefused: Bool = false
-    ) async throws(StoreError) -> AnswerReceipt {
-        try await store.submit(now: now, isRepeatable: true, cache: .optional) {
-            writer throws(StoreError) in
-            let answers = AnswerWriter(writer: writer, isRefused: isRefused)
-            return try answers.put(self, fence: fence, now: now)
-        }
-    }
 }
 
 /// Changes in the order of their revisions, from both files.

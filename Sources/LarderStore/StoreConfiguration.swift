@@ -126,15 +126,6 @@ package struct QueueLimits: Equatable, Sendable {
         let part = Double(limit) * (users > 1 ? userShare : aloneShare)
         return Int64(users > 1 ? part : part.rounded(.up))
     }
-
-    /// Bytes of users above the part of a lone one, which bases may reach as they follow origins.
-    ///
-    /// These bytes take no room from other users.
-    func excess(of users: some Sequence<Int64>, over limit: Int64) -> Int64 {
-        let most = part(of: limit, users: 1)
-        return users.reduce(0) { $0 + max(0, $1 - most) }
-    }
-
     package var history: Int64 = 10_000
     package var historyBytes: Int64 = 32 << 20
     /// Bytes of the answers that the history keeps: new writes have the rest of ``maxBytes``.

@@ -68,26 +68,6 @@ final class StoreWriter: WriterPart {
         return try command()
     }
 
-    /// Stores what an origin or a client says; throws if rows that pins count have no room for it.
-    ///
-    /// The error undoes it. The base of unsettled changes has room, with its entities. A shared row
-    /// that is not pinned has, too: no user's pins keep others from storing it.
-    func checkingPins<Value>(
-        in scope: ScopeKey,
-        _ id: EntryID? = nil,
-        _ store: () throws(StoreError) -> Value
-    ) throws(StoreError) -> Value {
-        let (pins, bases) = (stateWriter.memory.pins, stateWriter.memory.grownBases)
-        let value = try store()
-        guard isStateOpen else { return value }
-        let place = id.flatMap { shared.residency.place(scope, $0) }
-        let isPinned = place?.isPinned == true || id?.urlOfVariant != nil
-        if place?.targets ?? 0 == 0, isPinned || scope != shared.sharedScope {
-            try stateWriter.budget.checkGrowth(of: scope, since: pins, bases: bases)
-        }
-        return value
-    }
-
     var writer: StoreWriter { self }
     var shared: SharedCacheState { cacheWriter.shared }
 

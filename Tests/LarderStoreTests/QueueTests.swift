@@ -230,17 +230,6 @@ struct QueueTests {
         #expect(temporary.store.modifiers.totals.bytes == bytes)
     }
 
-    @Test("Bytes of a user above the part that a lone one gets take no room from another user")
-    func excess() {
-        var (limits, usage, added) = (QueueLimits(), QueueUsage(), QueueUsage())
-        limits.maxBytes = 1_000
-        usage.add(bytes: 5_000, of: 1)
-        added.add(bytes: 100, of: 2)
-        #expect(usage.refusal(adding: added, limits) == nil)
-        added.add(bytes: 1, of: 2)
-        #expect(usage.refusal(adding: added, limits) == .queueFull(.bytes, limit: 1_000))
-    }
-
     @Test("Waiting modifiers are accepted in one transaction, and a refused one delays none")
     func groupCommit() async throws {
         let (queue, scope) = (temporary.store.commits, temporary.scope)
