@@ -191,10 +191,12 @@ final class PrefetchRunner: Sendable {
 
     /// The time until a set ends; nil if it has no end.
     ///
-    /// The wall clock counts at the first look only, as it may be set while the daemon runs.
+    /// The wall clock counts at the first look only, as it may be set while the daemon runs. It may
+    /// be behind then: no set has more than its whole time left.
     private func timeLeft(of set: PrefetchSet, _ clock: any EngineClock) -> Duration? {
         guard let end = set.expiresAt else { return nil }
-        let (now, left) = (clock.boot.monotonic(), end.since(clock.now()))
+        let now = clock.boot.monotonic()
+        let left = min(end.since(clock.now()), end.since(set.madeAt))
         return state.withLock { state in
             if let known = state.ends[set.number], known.stored == end { return known.due - now }
             state.ends[set.number] = (end, now + left)

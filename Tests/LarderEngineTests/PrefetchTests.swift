@@ -14,8 +14,8 @@ import Testing
 struct PrefetchTests {
     private let fixture = EngineFixture.running
 
-    private func serve(_ body: String = "[1]") {
-        fixture.upstream.answerOthers { request in
+    private func serve(_ body: String = "[1]", in other: EngineFixture? = nil) {
+        (other ?? fixture).upstream.answerOthers { request in
             request.method == "HEAD"
                 ? .reply(headers: ["Content-Length": "\(body.utf8.count)"]) : .json(body)
         }
@@ -279,6 +279,26 @@ struct PrefetchTests {
         #expect(sets.count == 2)
         fixture.clock.advance(by: .seconds(3_601))
         try await fixture.until { try await fixture.pinned.count == 1 }
+    }
+
+    @Test("A set ends after its whole time at the latest if the wall clock is behind at the start")
+    func clockBehind() async throws {
+        var left: TemporaryStore?
+        try await EngineFixture.run { fixture in
+            serve(in: fixture)
+            _ = try await fixture.prefetch("/a") { $0.expires = .seconds(3_600) }
+            left = fixture.temporary
+        }
+        try left?.open()
+        let clock = ManualClock()
+        clock.setForward(by: .seconds(-366 * 86_400))
+        try await EngineFixture.run(on: left, at: clock) { fixture in
+            serve(in: fixture)
+            // The look at which the second set is filled is one at the first set, too.
+            _ = try await fixture.prefetch("/b", name: "other")
+            clock.advance(by: .seconds(3_601))
+            try await fixture.until { try await fixture.pinned.count == 1 }
+        }
     }
 
     @Test("A client's pin ends with it, and the set goes on keeping the entry (S43)")

@@ -96,7 +96,7 @@ package final class ManualClock: EngineClock {
         for waiter in woken { waiter.resume(returning: .success(())) }
     }
 
-    /// Sets the wall clock forward, and no other.
+    /// Sets the wall clock forward, or back by a negative duration, and no other.
     package func setForward(by duration: Duration) { state.withLock { $0.step += duration } }
 
     /// Returns once somebody has gone to sleep until exactly `due` since the start, `count` times.
