@@ -71,7 +71,9 @@ struct Maintenance {
                 try writer.cache.clock.clampMoments(now: now)
             }
         case .garbage: try await removeGarbage()
-        case .released: try await removeReleased(now: store.now())
+        case .released:
+            guard store.knowsReferences else { return }
+            try await removeReleased(now: store.now())
         case .cachePages:
             guard commits.isIdle else { return }
             try await giveBackPages(of: .cache)

@@ -173,6 +173,7 @@ struct Promotion: WriterPart {
             guard let row = try state.rows.find(name), !row.hasEntry else { continue }
             try state.rows.wantAnswers(showing: row)
         }
+        guard !writer.isCacheLeftOut else { return }
         try state.connection.execute("UPDATE revision_block SET takes_along = 0")
     }
 
@@ -222,6 +223,31 @@ struct Promotion: WriterPart {
         try state.rows.makeRow(new.name, with: parent, isHeld: true)
         try fill(now: now)
         return try durable(new.name)
+    }
+}
+
+extension CommitQueue {
+    /// Takes along at a start; whether the references of all durable rows are known then.
+    ///
+    /// If `cache.db` fails, references are found without it. The next start does the rest; a saved
+    /// answer is shown as it was until then.
+    func takeAlong(now: Timestamp) -> Bool {
+        do throws(StoreError) {
+            do throws(StoreError) {
+                try submitBlocking { writer throws(StoreError) in
+                    try writer.promotion.takeAlong(now: now)
+                }
+            } catch {
+                try submitBlocking { writer throws(StoreError) in
+                    try writer.leavingOutCache { () throws(StoreError) in
+                        try writer.promotion.takeAlong(now: now)
+                    }
+                }
+            }
+            return true
+        } catch {
+            return false
+        }
     }
 }
 

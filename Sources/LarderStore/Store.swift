@@ -11,6 +11,8 @@ package final class Store: Sendable {
     let readers: StoreReaders
     let snapshots: StateSnapshots
     let examiner = IntegrityChecker()
+    /// Whether each reference of a row in `state.db` is known, so that rows without any may leave it.
+    let knowsReferences: Bool
     private let stateLock: DirectoryLock
     private let cacheFolder: CacheDirectoryLock?
     var now: @Sendable () -> Timestamp { shared.now }
@@ -35,14 +37,8 @@ package final class Store: Sendable {
         readers = StoreReaders(shared, stateFile)
         bodies = BodyStore(file: stateFile, shared: shared, readers: readers)
         snapshots = StateSnapshots(shared, stateFile.file)
-        if stateFile.takesAlong {
-            // If this fails, the next start tries again; a saved answer is shown as it was until
-            // then.
-            let moment = now()
-            try? commits.submitBlocking { writer throws(StoreError) in
-                try writer.promotion.takeAlong(now: moment)
-            }
-        }
+        knowsReferences =
+            if stateFile.takesAlong { commits.takeAlong(now: now()) } else { true }
         commits.wake()
     }
 

@@ -318,6 +318,35 @@ struct StateSalvageTests {
         try await fixture.store.requireInvariants()
     }
 
+    @Test(
+        "Lost references are found again if cache.db fails then, and no row leaves if all fails",
+        arguments: [
+            // The first is where the statement is prepared.
+            ("recency USING (key)\nWHERE key = :key", 2), ("ON CONFLICT (child, parent)", 1),
+        ]
+    )
+    func lostReferencesAndFailure(step: String, n: Int) async throws {
+        let fixture = try AnswerFixture()
+        let feed = #"[{"type":"A","id":1,"x":1,"by":{"type":"B","id":1,"n":"Ann"}}]"#
+        try await fixture.put("feed", feed)
+        try await fixture.temporary.answer("whole", "[1]")
+        for id in ["feed", "whole"] { try await fixture.temporary.pin(id) }
+        try await fixture.store.maintain()
+        let faults = fixture.temporary.faults
+        faults.arm(n, of: step, .forGood)
+        try await salvage(fixture, "DELETE FROM reference")
+        #expect(faults.failures > 0)
+        faults.disarm()
+        try await fixture.store.maintain()
+        #expect(try fixture.temporary.count("claim") == 4)
+        // The next start does what is left.
+        try await fixture.reopen()
+        #expect(try fixture.temporary.count("reference") == 2)
+        try fixture.loseCache()
+        #expect(try await fixture.shown("feed") == feed)
+        try await fixture.store.requireInvariants()
+    }
+
     @Test("A pin whose shared row is lost is fetched again")
     func lostSharedRow() async throws {
         let temporary = try TemporaryStore()
