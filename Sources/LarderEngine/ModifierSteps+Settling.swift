@@ -174,6 +174,8 @@ extension ModifierSteps {
                 if let update { return update }
             }
             guard !attempted.isShownByRead else { return .keep }
+            // An effect takes it out of a list, and does not change it.
+            if effect == .none, whole.modifier.implied.contains(id) { return .keep }
             return BaseUpdate(
                 id,
                 effect,

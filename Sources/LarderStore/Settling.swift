@@ -125,10 +125,15 @@ struct Settling: WriterPart {
             try markStale(shared.sharedName(name.id))
             if try isCounted(target, name, now) { names.append(name) } else { waiting.append(name) }
         }
+        // Entities that an effect takes out of a list are as they were.
+        let removed = Set(changes.filter(\.isImplied).compactMap(\.name))
+            .filter { [others = settlement.changed()] in !others.contains($0.id) }
         let views = try state.views.views(of: names)
         let targets = try outcomes(of: names, settlement, read, views, now)
         let changed = try entities(of: targets, besides: settlement.number, now)
-        if isAnswer { for name in names + waiting { try forgetETag(of: name) } }
+        for name in names + waiting where isAnswer && !removed.contains(name) {
+            try forgetETag(of: name)
+        }
         let waits = !waiting.isEmpty
         try state.targets.settle(settlement, row, changes, targets, views, waits: waits, step)
         try promotion.fill(now: now)
@@ -146,7 +151,7 @@ struct Settling: WriterPart {
         try forgetTargets(names, step.revision)
         if settlement.isReadAgain, !row.isAnswered {
             let deleted = settlement.isDeletion ? targets.deleted : []
-            for name in names.unique + waiting {
+            for name in names.unique + waiting where !removed.contains(name) {
                 let isDeleted = deleted.contains(name)
                 try isDeleted ? endRead(name, step.revision) : wantRead(name, step.revision)
             }

@@ -112,6 +112,22 @@ struct ListObjectTests {
         #expect(report.waitingFor?.reason == "lane")
     }
 
+    @Test("An entity that a confirmed write takes out of a list keeps its ETag, and is not read")
+    func removed() async throws {
+        let url = try await list()
+        let own = try fixture.url("/todos/1")
+        try await fixture.cache(own, .json(Self.bread, headers: ["ETag": "\"v1\""]))
+        fixture.upstream.answer(url, with: .reply(status: 204), .json(Self.items()))
+        let removal = #"{"type":"list_remove","value":{"/items":[{"type":"Todo","id":1}]}}"#
+        let id = try await fixture.write(.url(url), .json(removal), "POST", id: "remove")
+        #expect(try await fixture.settled(id).state == .confirmed)
+        try await until { try await fixture.engine.store.modifiers.wantedReads().isEmpty }
+        fixture.upstream.answer(own, with: .reply(status: 304))
+        try await fixture.fetch(own, .networkFirst)
+        let asked = fixture.upstream.asked.all.filter { $0.url == own }
+        #expect(asked.map { $0.headers["If-None-Match"] } == [nil, "\"v1\""])
+    }
+
     @Test("A refused create leaves the list, which has what was typed (case 28)")
     func refused() async throws {
         let url = try await list()
