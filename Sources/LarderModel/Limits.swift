@@ -194,14 +194,14 @@ package enum Limits {
     package static let uploadsMax = 256
     package static let uploadsPerUserMax = 64
     /// How long an upload's connection stays open after the answer: its client may read slowly.
-    package static let uploadCloseTime = Duration.seconds(600)
+    package static let uploadCloseTime = Duration.seconds(120)
     /// Bytes of bodies and answers that are in memory as a whole, of all clients and of one uid: four
     /// of a modifier's largest; those of up to ``inlineBodyBytesMax`` are not counted.
     package static let heldBytesMax = 256 << 20
     package static let heldBytesPerUserMax = 64 << 20
     /// Of so many reads of an entry one is timed for the statistics.
     package static let hitsPerSample = 16
-    /// A client that reads nothing for this long is given up.
+    /// A client that reads less than a Unix socket holds for this long is given up.
     package static let stalledResponseTime = Duration.seconds(60)
     /// How long an event loop stays awake after a hit for the next one, which costs as much processor
     /// time: about as long as a processor that sleeps takes to be woken, and the client to ask again.
