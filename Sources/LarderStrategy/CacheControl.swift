@@ -128,14 +128,15 @@ extension Freshness {
     /// The freshness that a redirect leaves to the answer it leads to.
     ///
     /// A permanent redirect without a lifetime takes nothing off. Any other redirect without one may
-    /// lead elsewhere the next time, so the answer is stale immediately.
+    /// lead elsewhere the next time, so the answer is stale immediately, as after `no-store`. Only
+    /// the answer itself says whether it may be stored.
     init(ofRedirect status: Int, _ headers: HeaderFields, now: Timestamp) {
         let own = Freshness(headers, settings: FetchSettings(), now: now)
         let control = CacheControl(headers.list("Cache-Control") ?? "")
         let namesNone = control.maxAge == nil && !control.isNoCache && headers["Expires"] == nil
-        let isPermanent = status == 301 || status == 308
-        until = isPermanent && namesNone ? Timestamp(milliseconds: .max) : own.until
-        mayBeStored = own.mayBeStored
+        let isLasting = namesNone && (status == 301 || status == 308)
+        let least = isLasting ? Timestamp(milliseconds: .max) : own.until
+        self.init(until: control.isNoStore ? nil : least, mayBeStored: true)
     }
 
     private init(until: Timestamp?, mayBeStored: Bool) {
@@ -146,10 +147,7 @@ extension Freshness {
     func limited(by redirects: Freshness?, _ settings: FetchSettings) -> Freshness {
         guard let redirects else { return self }
         let least = until.flatMap { own in redirects.until.map { min(own, $0) } }
-        return Freshness(
-            until: settings.ttl == nil ? least : until,
-            mayBeStored: mayBeStored && (redirects.mayBeStored || settings.storesNoStore)
-        )
+        return Freshness(until: settings.ttl == nil ? least : until, mayBeStored: mayBeStored)
     }
 }
 

@@ -122,6 +122,7 @@ struct FlightRedirectTests {
         arguments: [
             (302, "no-cache", nil), (302, nil, nil), (303, nil, nil), (307, nil, nil),
             (302, "max-age=60", 60), (301, "max-age=60", 60), (308, "no-cache", nil),
+            (301, "no-store", nil), (302, "no-store, max-age=60", nil),
             (301, nil, 31_536_000), (308, "public", 31_536_000),
         ] as [(Int, String?, Int?)]
     )
@@ -144,17 +145,16 @@ struct FlightRedirectTests {
         #expect(own.until == Timestamp.start.advanced(by: .seconds(7)))
     }
 
-    @Test("no-store of a redirect forbids storing the answer, unless the settings allow it")
+    @Test("Only no-store of the last answer forbids storing it")
     func noStore() {
         var machine = script.started()
         redirect(&machine, 301, "no-store")
         _ = head(&machine, 308, "/moved")
         _ = head(&machine, 200, nil)
-        var settings = FetchSettings()
-        let answer = HeaderFields()
-        #expect(!machine.freshness(of: 200, answer, settings, now: .start).mayBeStored)
-        settings.storesNoStore = true
-        #expect(machine.freshness(of: 200, answer, settings, now: .start).mayBeStored)
+        var answer = HeaderFields()
+        #expect(machine.freshness(of: 200, answer, FetchSettings(), now: .start).mayBeStored)
+        answer.append("Cache-Control", "no-store")
+        #expect(!machine.freshness(of: 200, answer, FetchSettings(), now: .start).mayBeStored)
     }
 
     @Test("A flight that begins again forgets the redirects of before")
