@@ -246,7 +246,7 @@ struct FlightAnswer: Sendable {
     let status: Int
     /// Whether the store has it: else it is only told.
     var isKept = true
-    /// Whether the origin forbids that it is kept.
+    /// Whether the origin forbids that it is kept, with `no-store` or with its status.
     var isForbidden = false
     /// Whether a confirmed write is newer: the row shows instead, with what was used of the answer.
     var isOvertaken = false
@@ -257,6 +257,9 @@ struct FlightAnswer: Sendable {
     private(set) var lateSince: Revision?
     /// Cookies that the origin sets; only the client that asked gets them, and they are not stored.
     var cookies = HeaderFields()
+
+    /// See ``Freshness/isResult(_:of:)``.
+    var isResult: Bool { Freshness.isResult(status, of: entry.request?.method ?? .get) }
 
     init(entry: Entry, bytes: [UInt8]?, status: Int) {
         (self.entry, self.bytes, self.status) = (entry, bytes, status)

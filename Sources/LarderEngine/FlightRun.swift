@@ -227,8 +227,8 @@ struct FlightRun: ~Copyable {
             if let error = error as? UpstreamError { throw error }
             if let client { return await pass(restOf: reply, to: await client.release()) }
             _ = machine.gaveUp()
-            let problem = error as? Problem ?? Problem(.internal, "a body failed: \(error)")
-            return .finish(receiver.isOverLimit ? failed(.tooLarge) : .failed(problem))
+            let fault = error as? Problem ?? Problem(.internal, "a body failed: \(error)")
+            return .finish(receiver.isOverLimit ? plan.tooLarge(reply, freshness) : .failed(fault))
         }
         if taken.isCutOff {
             abandon(taken.body)
@@ -296,7 +296,7 @@ struct FlightRun: ~Copyable {
                 context.noteUnstored(entry.id, error)
             }
             // An address that will lead to no row is not an answer.
-            if taken.body == nil, isAddressed { return failed(.tooLarge) }
+            if taken.body == nil, isAddressed { return plan.tooLarge(reply, freshness) }
             let varying = names.contains { headers[$0] != nil } ? names : []
             let kept = try await put(entry, taken, varying: varying, isAddressed: isAddressed)
             if let read, kept == nil || read.overtakenUse == .nothing {

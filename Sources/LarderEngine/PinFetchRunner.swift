@@ -372,6 +372,9 @@ struct PinAttempt: Sendable {
             return pin.map { $0.trouble == nil } == true ? .notReached(nil) : .refused(problem)
         case .passed: return .notReached(nil)
         case .failed(let problem), .refused(_, let problem):
+            if problem.kind == .entryTooLarge, let status = problem.originStatus {
+                return try await unkept(status)
+            }
             switch problem.kind {
             case .entryTooLarge, .pinsFull: return try await refuse(problem, .tooLarge)
             case _ where problem.isTransient: return .notReached(problem)
@@ -389,11 +392,7 @@ struct PinAttempt: Sendable {
         if pin.entry != nil, !pin.isWanted { return .held }
         if let trouble = pin.trouble { return .refused(Problem(trouble)) }
         guard !answer.isForbidden else {
-            // The origin is still at work.
-            guard answer.entry.status != 202 else {
-                let problem = Problem(.badAnswer, "the origin answered 202, which is not kept")
-                return .notReached(problem)
-            }
+            guard answer.isResult else { return try await unkept(answer.status) }
             let reason = "the origin forbids with no-store that its answer is kept"
             return try await refuse(Problem(.badAnswer, reason), .failed)
         }
@@ -404,6 +403,13 @@ struct PinAttempt: Sendable {
         case .tooLarge(let trouble): return .refused(Problem(trouble))
         case .waiting, .miss: return .notReached(nil)
         }
+    }
+
+    /// The outcome of a 2xx that is not kept, as it is not what was asked for.
+    private func unkept(_ status: Int) async throws(StoreError) -> Outcome {
+        let problem = Problem(.badAnswer, "the origin answered \(status), which is not kept")
+        // After a 202 the origin is still at work.
+        return status == 202 ? .notReached(problem) : try await refuse(problem, .failed)
     }
 
     private func refuse(_ problem: Problem, _ state: PinState) async throws(StoreError) -> Outcome {

@@ -228,6 +228,16 @@ extension Flight.Plan {
 }
 
 extension Flight.Plan {
+    /// The outcome of an answer that is too large for where it would go.
+    ///
+    /// The problem has the status if that is the reason why the answer is not stored.
+    func tooLarge(_ reply: UpstreamReply, _ freshness: Freshness) -> FlightOutcome {
+        var problem = Problem(.tooLarge, of: self)
+        let isResult = Freshness.isResult(reply.status, of: key.content?.method ?? .get)
+        if !isResult, !freshness.mayBeStored { problem.originStatus = reply.status }
+        return .failed(problem)
+    }
+
     /// The outcome of an answer that is none, or a redirect that the client is left to follow.
     func end(
         _ failure: FlightFailure,

@@ -73,13 +73,19 @@ package struct Freshness: Equatable, Sendable {
     /// Whether the origin allows storing the answer.
     package let mayBeStored: Bool
 
-    /// Statuses of answers that may be stored without a lifetime (RFC 9110 15.1).
-    private static let storedStatuses = [200, 203, 204]
+    /// Whether a status says that the answer to a read is what was asked for, which may be stored
+    /// without a lifetime (RFC 9110 15.1).
+    ///
+    /// A POST that reads may get a 201: frameworks give that to each POST.
+    package static func isResult(_ status: Int, of method: ReadMethod) -> Bool {
+        [200, 203, 204].contains(status) || status == 201 && method != .get
+    }
 
     /// Judges an answer's headers, received at `now`, under an origin's settings.
     ///
     /// A read with another 2xx, such as 202, has not got the resource. Its answer is stored only if
-    /// the origin itself gives it a lifetime (RFC 9111 3).
+    /// the origin itself gives it a lifetime (RFC 9111 3), or if `ttl` does. A `ttl` does not count
+    /// for a 202, which is not finished, and for a 205, which has no content.
     ///
     /// The lifetime is `ttl` if set, else max-age or Expires less Date (4.2.1), less the Age that
     /// the answer arrives with (4.2.3). There is no heuristic lifetime. With `Vary: *`, or with an
@@ -87,13 +93,14 @@ package struct Freshness: Equatable, Sendable {
     package init(
         _ headers: HeaderFields,
         status: Int = 200,
+        method: ReadMethod = .get,
         settings: FetchSettings,
         now: Timestamp
     ) {
         let control = CacheControl(headers.list("Cache-Control") ?? "")
         let isStoredStatus =
-            Self.storedStatuses.contains(status) || control.maxAge != nil
-            || headers["Expires"] != nil
+            Self.isResult(status, of: method) || control.maxAge != nil || headers["Expires"] != nil
+            || settings.ttl != nil && status != 202 && status != 205
         mayBeStored = isStoredStatus && (!control.isNoStore || settings.storesNoStore)
         until =
             if headers.listed("Vary").contains("*") {

@@ -321,7 +321,7 @@ package struct FlightMachine: Equatable, Sendable {
         _ settings: FetchSettings,
         now: Timestamp
     ) -> Freshness {
-        Freshness(headers, status: status, settings: settings, now: now)
+        Freshness(headers, status: status, method: rules.method, settings: settings, now: now)
             .limited(by: redirectFreshness, settings)
     }
 

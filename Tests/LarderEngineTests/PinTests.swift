@@ -127,6 +127,24 @@ struct PinTests {
         #expect(await fixture.engine.monitor.status(connections: 0).warnings == [])
     }
 
+    @Test(
+        "A pin waits after a 202, and another status that is not kept is the reason why it fails",
+        arguments: [10, 70_000, 1_100_000]
+    )
+    func unkeptStatus(count: Int) async throws {
+        let body = String(repeating: "x", count: count)
+        let other = try fixture.url("/b")
+        fixture.upstream.answer(other, with: .reply(body, status: 226))
+        let problem = await #expect(throws: Problem.self) { try await fixture.pin(other) }
+        #expect(problem?.detail == "the origin answered 226, which is not kept")
+        fixture.upstream.answer(url, with: .reply(body, status: 202))
+        let item = try await fixture.pin(url).item
+        #expect(item.state == .waiting)
+        #expect(item.problem == "urn:larder:bad-answer")
+        let states = try await fixture.pins().map(\.state)
+        #expect(states.contains(.failed) && states.contains(.waiting))
+    }
+
     @Test("An origin's own failure is no refusal: the pin waits")
     func serverError() async throws {
         fixture.upstream.answer(url, with: .reply("down", status: 500))

@@ -49,6 +49,17 @@ struct PostReadTests {
         }
     }
 
+    @Test("A 201 to a POST that reads is kept as a 200 is")
+    func created() async throws {
+        try await run { fixture, url in
+            fixture.upstream.answer(url, with: .json("[1]", status: 201))
+            #expect(try await fixture.post(url, "a").shape == ["network", "end network"])
+            let shown = try await fixture.post(url, "a", .cacheOnly).lastShown
+            #expect(shown?.text == "[1]")
+            #expect(shown?.entry.status == 201)
+        }
+    }
+
     @Test("A confirmed write makes what is kept of its URL stale, also with another target (S34)")
     func written() async throws {
         let hour: (inout OriginSettings) -> Void = { $0.fetch.ttl = .seconds(3_600) }

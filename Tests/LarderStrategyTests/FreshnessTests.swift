@@ -136,19 +136,29 @@ struct FreshnessTests {
     }
 
     @Test(
-        "Only a 200, a 203 and a 204 are kept without a lifetime of the origin",
+        "Only a 200, a 203 and a 204, and a 201 to a POST, are kept without a lifetime",
         arguments: [200, 201, 202, 203, 204, 205, 226, 299]
     )
     func statuses(status: Int) {
-        func isKept(_ fields: [HeaderFields.Field], ttl: Duration? = nil) -> Bool {
+        func isKept(
+            _ fields: [HeaderFields.Field],
+            ttl: Duration? = nil,
+            method: ReadMethod = .get
+        ) -> Bool {
             var settings = FetchSettings()
             settings.ttl = ttl
-            let headers = HeaderFields(fields)
-            return Freshness(headers, status: status, settings: settings, now: now).mayBeStored
+            return Freshness(
+                HeaderFields(fields),
+                status: status,
+                method: method,
+                settings: settings,
+                now: now
+            ).mayBeStored
         }
-        let isKeptAnyway = [200, 203, 204].contains(status)
-        #expect(isKept([]) == isKeptAnyway)
-        #expect(isKept([], ttl: .seconds(7)) == isKeptAnyway)
+        #expect(isKept([]) == [200, 203, 204].contains(status))
+        #expect(isKept([], method: .post) == [200, 201, 203, 204].contains(status))
+        // The operator's lifetime makes no result of a 202 and of a 205.
+        #expect(isKept([], ttl: .seconds(7)) == ![202, 205].contains(status))
         #expect(isKept([.init(name: "Cache-Control", value: "max-age=0")]))
         #expect(isKept([.init(name: "Expires", value: date(100))]))
         #expect(!isKept([.init(name: "Cache-Control", value: "max-age=9, no-store")]))
