@@ -192,17 +192,20 @@ extension Flight.Plan {
         return headers
     }
 
-    /// Makes the cached row stale if the origin has sent another answer, which is not kept.
+    /// Makes the cached row stale if the origin has sent another answer, and forbids to keep it.
     ///
-    /// The row stays as the answer for an outage.
+    /// The row stays as the answer for an outage. A shared row is in another scope than a private
+    /// answer, and a newer row has other bytes.
     func noteUnkept(_ answer: FlightAnswer, _ context: EngineContext) async {
-        guard !answer.isKept, let cached, cached.body != answer.entry.body,
+        guard answer.isForbidden, answer.isResult, let cached, cached.body != answer.entry.body,
             !cached.isStale(at: context.clock.now())
         else { return }
+        let (id, digest) = (cached.id, cached.body.digest)
+        let scopes = context.lookupScopes(key.scope, id).scopes
         do throws(StoreError) {
-            try await context.store.markStale(cached.id, isAlone: true, in: [key.scope])
+            try await context.store.markStale(id, of: digest, in: scopes)
         } catch {
-            context.noteUnstored(cached.id, error)
+            context.noteUnstored(id, error)
         }
     }
 

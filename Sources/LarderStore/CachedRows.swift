@@ -292,8 +292,16 @@ struct CachedRows {
     }
 
     /// Runs a statement that marks an answer: stale, or without validators.
-    func run(_ statement: CacheStatement, _ name: TargetName) throws(StoreError) {
-        guard let found = try find(name.scope, name.id), found.kind == .fetched else { return }
+    ///
+    /// With `digest` only if the body of the answer has it.
+    func run(
+        _ statement: CacheStatement,
+        _ name: TargetName,
+        of digest: Digest? = nil
+    ) throws(StoreError) {
+        guard let found = try find(name.scope, name.id), found.kind == .fetched,
+            digest == nil || digest == found.digest
+        else { return }
         try cache.statements[statement].run((":key", found.key.number))
         cache.noteChange(of: found.key)
     }

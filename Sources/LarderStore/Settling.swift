@@ -393,6 +393,7 @@ struct Settling: WriterPart {
     /// Returns the next page; nil after the last one.
     func markStale(
         _ id: EntryID?,
+        of digest: Digest?,
         in scopes: [ScopeKey],
         _ page: VariantPage?
     ) throws(StoreError) -> VariantPage? {
@@ -410,15 +411,18 @@ struct Settling: WriterPart {
             }
         }
         for name in names.unique {
-            try markStale(name)
+            try markStale(name, of: digest)
             if try durable(name)?.hasEntry == true { try state.noteChange(of: name) }
         }
         return last.map(\.text).min().flatMap { page?.after($0) }
     }
 
-    private func markStale(_ name: TargetName) throws(StoreError) {
-        if let row = try durable(name), row.hasEntry { return try state.targets.markStale(row) }
-        try cacheIfAny?.rows.run(.markStale, name)
+    private func markStale(_ name: TargetName, of digest: Digest? = nil) throws(StoreError) {
+        if let row = try durable(name), row.hasEntry {
+            guard digest == nil || digest == row.digest else { return }
+            return try state.targets.markStale(row)
+        }
+        try cacheIfAny?.rows.run(.markStale, name, of: digest)
     }
 
     /// An entity's own URL gives another answer once a modifier of the entity was applied.

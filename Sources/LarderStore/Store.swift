@@ -117,20 +117,20 @@ package final class Store: Sendable {
     /// Marks the rows of an id, of its variants and of the reads with a body of its URL stale, in the
     /// scopes where a user looks.
     ///
-    /// With `isAlone` only the rows of the id. A step marks a part of them, so that other commands go
-    /// between.
+    /// With `digest` only the rows of the id whose body has it. A step marks a part of them, so
+    /// that other commands go between.
     package func markStale(
         _ id: EntryID,
-        isAlone: Bool = false,
+        of digest: Digest? = nil,
         in scopes: [ScopeKey]
     ) async throws(StoreError) {
         var first = Optional(id)
-        let prefix = isAlone ? nil : id.variantPrefix
+        let prefix = digest == nil ? id.variantPrefix : nil
         var page = prefix.map { VariantPage(prefix: $0, hasReads: true) }
         repeat {
             page = try await commits.submit(isRepeatable: true, cache: .optional) {
                 [first, page] writer throws(StoreError) in
-                try writer.settling.markStale(first, in: scopes, page)
+                try writer.settling.markStale(first, of: digest, in: scopes, page)
             }
             first = nil
         } while page != nil

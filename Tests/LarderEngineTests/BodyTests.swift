@@ -173,8 +173,29 @@ struct BodyTests {
         #expect(variant.lastShown?.stale == false)
     }
 
-    @Test("A no-store answer with other bytes makes a pinned row stale, and a shared row")
-    func noStoreChangedElsewhere() async throws {
+    @Test("A no-store answer that comes after a newer answer leaves that one fresh")
+    func noStoreLate() async throws {
+        let minute = ["Cache-Control": "max-age=60"]
+        try await fixture.cache(url, .json("[1]", headers: minute))
+        let gate = Gate()
+        let late = ScriptedAnswer.json("[2]", headers: Self.noStore).held(by: gate)
+        let newer = ScriptedAnswer.json("[3]", headers: minute)
+        fixture.upstream.answerOthers { $0.headers["X-Trace"] == nil ? late : newer }
+        let fetch = fixture.start(url)
+        _ = try await fixture.upstream.asked.element(1)
+        try await fixture.fetch(url) { $0.headers.append("X-Trace", "7") }
+        gate.open()
+        _ = try await fetch.result()
+        let shown = try await fixture.cached(url).lastShown
+        #expect(shown?.text == "[3]")
+        #expect(shown?.stale == false)
+    }
+
+    @Test(
+        "A no-store answer with other bytes makes a pinned row stale, and a shared row",
+        arguments: ["no-store", "private, no-store"]
+    )
+    func noStoreChangedElsewhere(control: String) async throws {
         for isShared in [false, true] {
             try await EngineFixture.run(.with { $0.origin.isShared = isShared }) { fixture in
                 let minute = ["Cache-Control": "max-age=60"]
@@ -185,7 +206,8 @@ struct BodyTests {
                 let other = Scope.own(uid: 2_000, account: .default)
                 let scope = isShared ? other : EngineFixture.scope
                 #expect(try await fixture.cached(url, as: scope).lastShown?.stale == false)
-                fixture.upstream.answer(url, with: .json(#"{"n":2}"#, headers: Self.noStore))
+                let headers = ["Cache-Control": control]
+                fixture.upstream.answer(url, with: .json(#"{"n":2}"#, headers: headers))
                 try await fixture.fetch(url)
                 let shown = try await fixture.cached(url, as: scope).lastShown
                 #expect(shown?.stale == true, "shared: \(isShared)")

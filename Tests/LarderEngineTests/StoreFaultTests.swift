@@ -38,6 +38,19 @@ struct StoreFaultTests {
         #expect(try await fixture.cached(url).refusal?.kind == .miss)
     }
 
+    @Test("A cached answer stays fresh if storing a newer one fails")
+    func stillFresh() async throws {
+        let minute = ["Cache-Control": "max-age=60"]
+        try await fixture.cache(url, .json("[1]", headers: minute))
+        fixture.faults.arm(1, of: StoreStep.putEntry, .forGood)
+        fixture.upstream.answer(url, with: .json("[2]", headers: minute))
+        #expect(try await fixture.fetch(url).lastShown?.text == "[2]")
+        fixture.faults.disarm()
+        let kept = try await fixture.cached(url).lastShown
+        #expect(kept?.text == "[1]")
+        #expect(kept?.stale == false)
+    }
+
     @Test("A large answer on its way into chunks goes on in memory when the store fails")
     func largeAnswer() async throws {
         let before = fixture.engine.store.totals
