@@ -134,9 +134,9 @@ package struct Freshness: Equatable, Sendable {
 extension Freshness {
     /// The freshness that a redirect leaves to the answer it leads to.
     ///
-    /// A permanent redirect without a lifetime takes nothing off. Any other redirect without one may
-    /// lead elsewhere the next time, so the answer is stale immediately, as after `no-store`. Only
-    /// the answer itself says whether it may be stored.
+    /// A permanent redirect without a lifetime takes nothing off. Any other redirect without one
+    /// may lead elsewhere the next time, so the answer is stale immediately, as after `no-store`.
+    /// Only the answer itself says whether it may be stored.
     init(ofRedirect status: Int, _ headers: HeaderFields, now: Timestamp) {
         let own = Freshness(headers, settings: FetchSettings(), now: now)
         let control = CacheControl(headers.list("Cache-Control") ?? "")

@@ -113,7 +113,7 @@ final class ClientPool: Sendable {
         configuration.httpVersion = .http1Only
         configuration.connectionPool.idleTimeout = TimeAmount(Limits.upstreamIdleTime)
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit =
-            Limits.upstreamConnectionsPerHostMax
+            settings.connectionsPerHostMax
         // With retries, a refused connection would fail only after the connect timeout.
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.http1_1ConnectionDebugInitializer = { channel in
@@ -232,6 +232,10 @@ struct ConnectionSettings: Hashable {
             case .read, .write: nil
             case .passingOn, .passedWrite, .upload: request.user
             }
+    }
+
+    var connectionsPerHostMax: Int {
+        user == nil ? Limits.upstreamConnectionsPerHostMax : Limits.upstreamConnectionsPerUserMax
     }
 
     /// Whether the connection's peer is the host of the URL, so that its address counts.

@@ -228,7 +228,7 @@ private struct Repeats {
         switch failure.error as? StaleConnection {
         case .unused:
             unused += 1
-            return unused <= 2 * Limits.upstreamConnectionsPerHostMax ? .again : .giveUp
+            return unused <= 2 * Limits.upstreamConnectionsPerUserMax ? .again : .giveUp
         case .silent:
             silent += 1
             mayHaveArrived = true

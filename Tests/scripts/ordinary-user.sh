@@ -103,6 +103,8 @@ expect_equal "a check succeeds" 0 "$code"
 expect_equal "a check says what the connection is like" \
     "200 127.0.0.1:$port HTTP/1.1 TLS 1.3" \
     "$(jq --raw-output '"\(.status) \(.peer) \(.protocol) \(.tls)"' "$work/out")"
+expect_match "the log of the origin has the requests" 'GET /iso[^ ]* HTTP/1\.1' \
+    "$(cat "$work/nginx/access.log")"
 expect_equal "the daemon takes HTTP/1.1 where the origin offers HTTP/2" 0 \
     "$(grep --count 'GET /iso.* HTTP/2' "$work/nginx/access.log")"
 
