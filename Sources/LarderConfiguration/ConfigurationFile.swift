@@ -256,7 +256,8 @@ package enum AccountLookup {
             let failure = withUnsafeTemporaryAllocation(of: CChar.self, capacity: count) { buffer in
                 guard let start = buffer.baseAddress else { return ENOMEM }
                 let code = look(&record, start, buffer.count, &found)
-                if code == 0, let found { value = read(found.pointee) }
+                // The pointer to the record ended with the call.
+                if code == 0, found != nil { value = read(record) }
                 return code
             }
             guard failure == ERANGE else { return value }

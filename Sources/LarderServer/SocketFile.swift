@@ -29,7 +29,7 @@ struct SocketFile: Sendable {
 
     /// Binds and listens with the largest backlog; `mode` are the rights of the socket's file.
     init(path: String, mode: mode_t) throws(ServerError) {
-        try Self.makeFolder(of: path)
+        try Self.makeFolder(of: path, mode)
         let lock = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard lock >= 0 else { throw .failed(path) }
         do throws(ServerError) {
@@ -59,7 +59,7 @@ struct SocketFile: Sendable {
 
     /// The same socket once more, where the file was removed; the lock goes on.
     func madeAgain() throws(ServerError) -> SocketFile {
-        try Self.makeFolder(of: path)
+        try Self.makeFolder(of: path, mode)
         return SocketFile(self, descriptor: try Self.listen(path, mode))
     }
 
@@ -87,15 +87,22 @@ struct SocketFile: Sendable {
         close(lock)
     }
 
-    private static func makeFolder(of path: String) throws(ServerError) {
+    /// Makes the folders that are missing.
+    ///
+    /// If the socket is for others than its owner, they have to reach it whatever the umask. The
+    /// socket's own mode keeps out those that it is not for.
+    private static func makeFolder(of path: String, _ mode: mode_t) throws(ServerError) {
+        let isForOthers = mode & 0o077 != 0
         var made = ""
         for part in path.split(separator: "/").dropLast() {
             made += "/" + part
             let isNew = mkdir(made, 0o755) == 0
             guard isNew || errno == EEXIST else { throw .failed(made) }
-            // The group's clients have to reach the socket, whatever the umask; the socket's own mode
-            // keeps others out.
-            guard !isNew || chmod(made, 0o755) == 0 else { throw .failed(made) }
+            guard isNew, isForOthers else { continue }
+            var status = stat()
+            // A folder takes the bit S_ISGID from its parent, and chmod(2) would remove it.
+            guard lstat(made, &status) == 0, chmod(made, status.st_mode & 0o2000 | 0o755) == 0
+            else { throw .failed(made) }
         }
     }
 

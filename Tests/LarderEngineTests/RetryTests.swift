@@ -201,6 +201,8 @@ struct RetryTests {
         fixture.upstream.answer(url, with: .reply(status: 302, headers: ["Location": "/b"]))
         fixture.upstream.answer(target, with: .notModified)
         #expect(try await fixture.fetch(url).shape == ["cache", "unchanged 304", "end unchanged"])
+        // The daemon's own field with the URL is no field of the origin.
+        #expect(try await fixture.explain(url)?.headers.isEmpty == true)
         fixture.upstream.answer(url, with: .reply(status: 302, headers: ["Location": "/c"]))
         fixture.upstream.answer(other, with: .json("[2]", headers: tagged))
         #expect(try await fixture.fetch(url).lastShown?.text == "[2]")

@@ -40,6 +40,20 @@ struct ListenerTests {
         _ = try channel.finish()
     }
 
+    @Test("A folder that is made for a socket of a group keeps the group of its parent")
+    func folder() throws {
+        let directory = try TemporaryDirectory()
+        #expect(chmod(directory.path, 0o2700) == 0)
+        let file = try SocketFile(path: directory.path("a/b/s"), mode: 0o660)
+        defer { file.remove() }
+        for name in ["a", "a/b"] {
+            var status = stat()
+            let result = lstat(directory.path(name), &status)
+            #expect(result == 0)
+            #expect(status.st_mode & 0o7777 == 0o2755)
+        }
+    }
+
     private static func connected(to path: String) -> Int32 {
         let client = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_un()

@@ -38,6 +38,15 @@ umask "$mask"
 expect_equal "the folder that the daemon makes is open to the group's clients, whatever the umask" \
     755 "$(stat --format %a "$work/run")"
 end_daemon TERM
+rm -r "$work/run"
+mode=0600 configure </dev/null
+umask 077
+start_daemon
+umask "$mask"
+expect_equal "the umask counts for the folder of a socket that is for its owner only" \
+    700 "$(stat --format %a "$work/run")"
+end_daemon TERM
+mode=0660 configure </dev/null
 
 # -- the system's socket, for whoever may not open it
 

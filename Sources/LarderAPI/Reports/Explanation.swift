@@ -40,7 +40,9 @@ public struct EntryExplanation: Codable, Equatable, Sendable {
     package init(_ item: EntryItem, of entry: Entry, protectedBy: [String]) {
         self.item = item
         lastModified = entry.lastModified
-        headers = entry.headers.fields.map { HeaderField(name: $0.name, value: $0.value) }
+        // The daemon's own fields say how it got the bytes.
+        let fields = entry.headers.fields.filter { !$0.name.lowercased().hasPrefix("larder-") }
+        headers = fields.map { HeaderField(name: $0.name, value: $0.value) }
         digest = entry.body.digest.text
         self.protectedBy = protectedBy
         form = .whole

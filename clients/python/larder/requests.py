@@ -139,14 +139,17 @@ def install(*urls: str, **options: Any) -> Adapter:
 
     `options` are those of the adapter.
     """
-    if not urls:
-        raise ValueError("give the URLs to send: install('https://api.example.com/')")
+    if not urls or not all(urlsplit(url).hostname for url in urls):
+        raise ValueError("give URLs with a host to send: install('https://api.example.com/')")
     places = [_place(url) for url in urls]
     adapter = Adapter(**options)
     get_adapter = requests.Session.get_adapter
 
     def chosen(self: requests.Session, url: Any) -> Any:
-        origin, path = _place(str(url))
+        try:
+            origin, path = _place(str(url))
+        except ValueError:  # An adapter of the session may take it.
+            return get_adapter(self, url)
         is_below = any(base == origin and path[: len(top)] == top for base, top in places)
         return adapter if is_below else get_adapter(self, url)
 

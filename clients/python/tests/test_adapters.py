@@ -332,9 +332,10 @@ class RequestsTests(Common):
 
     def test_an_installation_without_a_url_is_refused(self):
         before = requests.Session.get_adapter
-        with self.assertRaises(ValueError) as caught:
-            larder.requests.install(socket=self.daemon.socket)
-        self.assertIn("install('https://", str(caught.exception))
+        for urls in ((), ("https://",), ("https://api.example.com", "api.example.com")):
+            with self.assertRaises(ValueError) as caught:
+                larder.requests.install(*urls, socket=self.daemon.socket)
+            self.assertIn("install('https://", str(caught.exception))
         self.assertIs(requests.Session.get_adapter, before)
 
     def test_an_installation_takes_its_origins_and_paths_only(self):
@@ -357,6 +358,9 @@ class RequestsTests(Common):
                 ("http://example.com/", False),
             ):
                 self.assertEqual(session.get_adapter(url) is adapter, is_taken, url)
+            own = requests.adapters.HTTPAdapter()
+            session.mount("mock://", own)
+            self.assertIs(session.get_adapter("mock://x:abc/"), own)
         finally:
             requests.Session.get_adapter = before
 
