@@ -233,7 +233,7 @@ extension ProblemKind {
         .hint("If the host can be trusted, add it to the origin's redirect_hosts.")
     package static let addressRefused = ProblemKind("address-refused", 502, .notPermitted)
         .title("The origin's address is not permitted")
-        .hint("Set allow_private for the origin if it may live on such an address.")
+        .hint("If it may live on such an address: cachectl origin add NAME URL --allow-private.")
     package static let badAnswer = ProblemKind("bad-answer", 502, retryable: true)
         .title("The origin's answer cannot be used")
         .hint("Try again; if it stays, the origin's server is at fault.")
