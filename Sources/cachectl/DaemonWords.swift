@@ -71,11 +71,15 @@ enum DaemonWords {
             timer.cancel()
             await client.shutdown()
             var offered: Set<String> = []
-            return Array(
-                (found ?? []).filter { $0.hasPrefix(prefix) && offered.insert($0).inserted }
-                    .prefix(Limits.completionWordsMax)
-            )
+            return (found ?? []).filter { $0.hasPrefix(prefix) && offered.insert($0).inserted }
+                .prefix(Limits.completionWordsMax).map(escaped)
         }
+    }
+
+    /// The word as the shell reads it: zsh takes what comes after a colon for a description.
+    private static func escaped(_ word: String) -> String {
+        guard CompletionShell.requesting == .zsh else { return word }
+        return word.replacing("\\", with: "\\\\").replacing(":", with: "\\:")
     }
 
     /// The daemon that the command line names.

@@ -65,9 +65,19 @@ api --output "$work/body" http://larder/v1/modifiers --json \
 cachectl queue pause name:coupons 2>"$work/err" >"$work/out"
 id=$(member .id)
 
-expect_offered "lanes of writes and paused lanes are offered" "id:$origin/a name:cart name:coupons" \
-    queue pause ''
+lanes="id:$origin/a name:cart name:coupons"
+expect_offered "lanes of writes and paused lanes are offered" "$lanes" queue pause ''
 expect_offered "a lane that was begun is completed" "name:cart name:coupons" queue pause name:c
+# zsh takes what comes after a colon for a description. The last line is the parser's own.
+offered_to_zsh() {
+    SAP_SHELL=zsh cachectl ---completion queue pause -- positional@0 3 0 cachectl queue pause '' |
+        head --lines -1 | sort | paste --serial --delimiters ' '
+}
+has_lanes() {
+    [[ $(offered_to_zsh) == *coupons* ]]
+}
+await 20 has_lanes
+expect_equal "zsh has each colon of a word escaped" "${lanes//:/\\:}" "$(offered_to_zsh)"
 expect_offered "without name:, too" "cart" queue resume ca
 expect_offered "as for --lane" "coupons" queue list --lane cou
 expect_offered "users who have writes are offered to administrators" "$(id -u)" queue list --uid ''
