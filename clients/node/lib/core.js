@@ -15,9 +15,7 @@ const REQUESTS_MAX = 64;
 const REPEATS_MAX = 8;
 const SYSTEM_SOCKET = "/run/larder/api.sock";
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-const DURATIONS = new Set([
-  "networkWait", "timeout", "heartbeat", "refresh", "hold", "expires",
-]);
+const DURATIONS = new Set(["networkWait", "timeout", "heartbeat", "refresh", "hold", "expires"]);
 const REASONS = { ENOENT: "there is no socket", ECONNREFUSED: "no process listens on it" };
 /** Why this side has ended a request. */
 const STOP = Symbol("stop");
@@ -91,12 +89,11 @@ export class Core {
    * The account goes with the query, or with a command that has none; not if the query is null.
    */
   async request(method, path, { command, query = command ? null : {}, ...options } = {}) {
-    const { account } = this;
-    const parameters = query ? given({ account, ...query }) : {};
+    const parameters = query ? given({ account: this.account, ...query }) : {};
     const text = new URLSearchParams(parameters).toString().replaceAll("+", "%20");
     const target = text ? `${path}?${text}` : path;
     if (command) {
-      options.body = JSON.stringify(query ? command : { ...command, account });
+      options.body = JSON.stringify(query ? command : { ...command, account: this.account });
       options.headers = { "Content-Type": "application/json" };
     }
     const answer = await this.send(method, target, options);
@@ -254,7 +251,7 @@ function parsed(text) {
 export async function* chunks(answer, silence) {
   const { req: request } = answer;
   const pieces = answer[Symbol.asyncIterator]();
-  const fall = () => stop(request, cutOff(`larderd was silent for ${silence / 1_000} s.`));
+  const fall = () => stop(answer.req, cutOff(`larderd was silent for ${silence / 1_000} s.`));
   try {
     for (;;) {
       const timer = silence ? setTimeout(fall, silence) : undefined;
@@ -263,12 +260,12 @@ export async function* chunks(answer, silence) {
       yield step.value;
     }
   } catch (error) {
-    throw problemWith(request, error);
+    throw problemWith(answer.req, error);
   } finally {
     await pieces.return?.();
   }
   // The pieces of an answer that was destroyed may end without an error.
-  if (!answer.complete) throw problemWith(request, new Error("it ended within an answer"));
+  if (!answer.complete) throw problemWith(answer.req, new Error("it ended within an answer"));
 }
 
 export async function wholeBody(answer) {
@@ -302,7 +299,7 @@ export class Resumption {
     [this.failures, this.#wasReached, this.isLong] = [0, true, false];
   }
 
-  /** Throws an error after which no other try makes sense. */
+  /** Throws an error after which no other try makes sense; else returns itself. */
   check(error) {
     this.#wasReached ||= !(error instanceof NoDaemon);
     // Without a daemon from the start, the error says how to begin.
@@ -312,6 +309,7 @@ export class Resumption {
   /** Waits with backoff and jitter, 0.1 to 5 s. */
   async pause(signal, { ref = true, atMost = false } = {}) {
     const limit = Math.min(5_000, 100 * 2 ** Math.min(this.failures++, 10));
+    return this;
     const time = atMost ? 5_000 : 100 + Math.random() * (limit - 100);
     this.isLong = true;
     await sleep(time, undefined, { signal, ref }).catch(() => signal.throwIfAborted());

@@ -35,8 +35,7 @@ async function receive(core, url, body, options) {
       // A refusal before the first cut is the answer to the call.
       wasCut ||= error instanceof CutOff;
       if (!wasCut || resumption.failures >= TRIES_MAX) throw error;
-      resumption.check(error);
-      await resumption.pause(options.signal);
+      await resumption.check(error).pause(options.signal);
     }
   }
 }

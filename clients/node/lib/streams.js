@@ -44,8 +44,7 @@ export async function* fetched(core, path, command, signal, fresh = true) {
     ({ entry } = view);
     yield view;
   }
-  if (outcome === undefined) throw cutOff("The fetch ended without its end frame.");
-  if (outcome === "shutdown") throw cutOff("The daemon ended before the network answered.");
+  if (["shutdown", undefined].includes(outcome)) throw cutOff("The fetch ended too early.");
 }
 
 /** The views of a URL, now and after each change, over any number of connections. */
@@ -124,8 +123,7 @@ export async function* watched(core, given, signal) {
         yield { type: "reset" };
         continue;
       }
-      resumption.check(error);
-      await resumption.pause(signal);
+      await resumption.check(error).pause(signal);
     }
   }
 }
@@ -143,8 +141,7 @@ export async function* renewing(core, origin, renew, signal) {
         resumption.spoke();
       }
     } catch (error) {
-      resumption.check(error);
-      await resumption.pause(signal, { ref: false });
+      await resumption.check(error).pause(signal, { ref: false });
     }
   }
 }

@@ -67,9 +67,8 @@ export class Write {
         resumption.spoke();
         if (this.isSettled || left === 0) return this;
       } catch (error) {
-        resumption.check(error);
         if (left === 0) throw error;
-        await resumption.pause(signal);
+        await resumption.check(error).pause(signal);
       }
     }
   }
@@ -115,13 +114,8 @@ export class Item extends Write {
 export async function accept(core, modifier, signal) {
   // The same id makes a repeated request the same write.
   const command = { id: randomUUID(), ...modifier };
-  for (let isRepeated = false; ; isRepeated = true) {
-    try {
-      return await core.report("POST", "/v1/modifiers", { command, signal, fresh: true });
-    } catch (error) {
-      if (isRepeated || !(error instanceof CutOff)) throw error;
-    }
-  }
+  const send = () => core.report("POST", "/v1/modifiers", { command, signal, fresh: true });
+  return send().catch((error) => (error instanceof CutOff ? send() : Promise.reject(error)));
 }
 
 /** The modifier of `modify`: its effects on one target, and further members. */
