@@ -232,11 +232,17 @@ function problemWith(request, error, path) {
 
 export async function problemOf(answer) {
   const text = (await wholeBody(answer)).toString();
-  const isProblem = answer.headers["content-type"]?.startsWith("application/problem+json");
-  if (isProblem) return Problem.of(parsed(text));
-  const { statusCode: status } = answer;
+  const { statusCode: status, headers } = answer;
+  if (headers["content-type"]?.startsWith("application/problem+json")) {
+    if (text) return Problem.of(parsed(text));
+    // The answer to a HEAD has no body.
+    const [, kind] = /; detail=([\w-]+)/.exec(headers["cache-status"]) ?? [];
+    const detail = `larderd refused a HEAD with the status ${status}; a GET tells why.`;
+    return Problem.of({ type: kind && `urn:larder:${kind}`, status, detail });
+  }
   const detail = `An unexpected answer with the status ${status}: ${text}`;
-  return found("bad-answer", detail, { origin_status: status });
+  const retryable = status >= 500 || [408, 425, 429].includes(status);
+  return found("origin-status", detail, { origin_status: status, retryable });
 }
 
 function parsed(text) {
@@ -249,7 +255,6 @@ function parsed(text) {
 
 /** The body of an answer in pieces; `silence` is the longest time between two of them. */
 export async function* chunks(answer, silence) {
-  const { req: request } = answer;
   const pieces = answer[Symbol.asyncIterator]();
   const fall = () => stop(answer.req, cutOff(`larderd was silent for ${silence / 1_000} s.`));
   try {
@@ -304,12 +309,12 @@ export class Resumption {
     this.#wasReached ||= !(error instanceof NoDaemon);
     // Without a daemon from the start, the error says how to begin.
     if (!(error instanceof Problem && error.retryable && this.#wasReached)) throw error;
+    return this;
   }
 
   /** Waits with backoff and jitter, 0.1 to 5 s. */
   async pause(signal, { ref = true, atMost = false } = {}) {
     const limit = Math.min(5_000, 100 * 2 ** Math.min(this.failures++, 10));
-    return this;
     const time = atMost ? 5_000 : 100 + Math.random() * (limit - 100);
     this.isLong = true;
     await sleep(time, undefined, { signal, ref }).catch(() => signal.throwIfAborted());

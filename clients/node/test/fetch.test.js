@@ -206,6 +206,30 @@ describe("createFetch and the daemon", { skip, timeout: 300_000 }, () => {
     elsewhere.close();
   });
 
+  test("S22: a HEAD that no origin has answered is an error", async () => {
+    origin.set("/head", { n: 1 });
+    const head = (path) => larder(url(path), { method: "HEAD" });
+    await (await larder(url("/head"))).text();
+    origin.treat = (_, answer) =>
+      reply(answer, 422, undefined, { "Content-Type": "application/problem+json" });
+    assert.equal((await head("/head/problem")).status, 422);
+    await origin.stop();
+    try {
+      const cached = await head("/head");
+      assert.deepEqual([cached.status, cached.larder.source], [200, "cache"]);
+      const error = await refused(head("/head/never"), TypeError);
+      assert.ok(error.cause instanceof Offline, `${error.cause?.stack}`);
+      assert.deepEqual([error.cause.type, error.cause.status], ["urn:larder:unreachable", 502]);
+      const unknown = await refused(
+        createFetch({ socket: daemon.socket })("http://10.0.0.1/", { method: "HEAD" }),
+        TypeError,
+      );
+      assert.deepEqual([unknown.cause.type, unknown.cause.status], ["about:blank", 403]);
+    } finally {
+      await origin.start();
+    }
+  });
+
   test("S23: offline writes are queued, and a secret is refused in them", async () => {
     const queued = createFetch({ socket: daemon.socket, offlineWrites: true });
     origin.set("/q", { n: 1 });

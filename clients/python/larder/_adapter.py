@@ -75,13 +75,18 @@ def told(
         members: Any = json.loads(body) if has_members else None
     except ValueError:
         members = None
-    if not isinstance(members, dict):
-        return answer, None
-    answer.modifier = members.get("id") if status == 202 else None
+    if status == 202 and isinstance(members, dict):
+        answer.modifier = members.get("id")
     is_problem = headers.get("content-type", "").startswith("application/problem+json")
     # An origin may answer with a problem, too. The daemon's member says that it has answered.
     own_member = headers.get("cache-status", "").rpartition("larder;")[2]
     # 404 and 410 are what the origin has answered.
-    is_told = "fwd-status=" in own_member or members.get("type") == "urn:larder:deleted"
-    is_refusal = is_problem and not is_told
-    return answer, Problem.of(members) if is_refusal else None
+    is_told = status < 400 or "fwd-status=" in own_member or status in (404, 410)
+    if is_told or not is_problem:
+        return answer, None
+    if not isinstance(members, dict):
+        # The answer to a HEAD has no body.
+        kind = own_member.rpartition("detail=")[2]
+        detail = f"larderd refused a HEAD with the status {status}; a GET tells why."
+        members = {"type": f"urn:larder:{kind}" if kind else "about:blank", "detail": detail}
+    return answer, Problem.of({"status": status, **members})

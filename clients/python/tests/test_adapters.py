@@ -183,6 +183,22 @@ class Common(DaemonTest):
         self.origin.control(prefix=path, method="POST", status=422, **more)
         return problem
 
+    def check_head(self, head, *errors):
+        """A HEAD gets what an origin has answered; without that, it raises an error."""
+        head(self.url)
+        problem = {"type": "application/problem+json", "body": {"status": 422}}
+        self.origin.control(prefix="/names", status=422, **problem)
+        for path, status in (("/a", 200), ("/none", 404), ("/names", 422)):
+            self.assertEqual(head(self.origin.url + path).status_code, status)
+        self.origin.stop()
+        for path, status in (("/a", 200), ("/none", 404)):
+            answer = head(self.origin.url + path)
+            self.assertEqual((answer.status_code, answer.larder.source), (status, "cache"))
+        for url in (self.origin.url + "/never", "http://10.0.0.1/"):
+            with self.assertRaises(errors) as caught:
+                head(url)
+            self.assertIn("refused a HEAD", str(caught.exception))
+
     def hold(self, path):
         self.origin.control(prefix=path, does="hold")
         self.addCleanup(lambda: self.origin.process and self.origin.ask("POST", "/_release", {"as": "close"}))
@@ -289,6 +305,9 @@ class RequestsTests(Common):
         answer = self.session().post(self.origin.url + "/names", json={})
         self.assertEqual((answer.status_code, answer.json()), (422, problem))
         self.assertEqual(answer.larder.source, "network")
+
+    def test_a_head_that_no_origin_has_answered_is_an_error(self):
+        self.check_head(self.session().head, requests.ConnectionError)
 
     def test_requests_have_the_name_of_their_client(self):
         with Recorder() as daemon:
@@ -434,6 +453,9 @@ class HttpxTests(Common):
         answer = self.open().post(self.origin.url + "/names", json={})
         self.assertEqual((answer.status_code, answer.json()), (422, problem))
         self.assertEqual(answer.larder.source, "network")
+
+    def test_a_head_that_no_origin_has_answered_is_an_error(self):
+        self.check_head(self.open().head, httpx.ConnectError)
 
     def test_requests_have_the_name_of_their_client(self):
         with Recorder() as daemon:
