@@ -43,8 +43,8 @@ export function createFetch(options = {}) {
   }
 
   async function larderFetch(input, init) {
+    if (!isCovered(new URL(input.url ?? input), bases)) return previous(input, init);
     const request = new Request(input, init);
-    if (!isCovered(new URL(request.url), bases)) return previous(input, init);
     try {
       request.signal.throwIfAborted();
       // The body of a request can be read once: before that, a daemon has to be there.

@@ -314,4 +314,26 @@ describe("createFetch and the daemon", { skip, timeout: 300_000 }, () => {
     }
     assert.deepEqual(asked, ["https://example.com/", url("/apixyz"), "data:,x"]);
   });
+
+  test("S24: the body of a Request reaches its origin, whichever fetch sends it", async () => {
+    origin.treat = ({ method, body }, answer) => reply(answer, 200, { method, body });
+    const ways = { covered: [origin.base], "not covered": ["https://example.com/"] };
+    for (const [way, origins] of Object.entries(ways)) {
+      const some = createFetch({ origins, socket: daemon.socket, fallback: null });
+      for (const type of ["text", "form", "stream"]) {
+        const data = new FormData();
+        data.append("title", "milk");
+        const body = { text: "milk", form: data, stream: new Blob(["milk"]).stream() }[type];
+        const request = new Request(url("/echo"), { method: "POST", body, duplex: "half" });
+        const answer = await some(request);
+        assert.equal("larder" in answer, way === "covered");
+        const told = await answer.json();
+        assert.deepEqual([told.method, /milk/.test(told.body)], ["POST", true], `${way} ${type}`);
+        // An init comes before the members of a Request, as for the ordinary fetch.
+        const other = new Request(url("/echo"), { method: "POST", body: "milk" });
+        const put = await some(other, { method: "PUT", body: "tea" });
+        assert.deepEqual(await put.json(), { method: "PUT", body: "tea" });
+      }
+    }
+  });
 });
