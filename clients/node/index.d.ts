@@ -370,7 +370,10 @@ export interface CreateFetchOptions extends ClientOptions {
   policy?: FetchPolicy;
   /** Whether writes are queued: the answer is 202, and `larder.modifier` is the write's id. */
   offlineWrites?: boolean;
-  /** Sends other URLs, and all if no daemon answers; null: such requests fail. */
+  /**
+   * Sends other URLs, reads with another `redirect` than `follow`, and all if no daemon answers;
+   * null: without a daemon requests fail.
+   */
   fallback?: typeof fetch | null;
 }
 

@@ -34,17 +34,24 @@ export function createFetch(options = {}) {
     if (isRefusal(answer)) throw await problemOf(answer);
     const [{ method, signal, redirect }, { location }] = [request, answer.headers];
     const redirects = { GET: REDIRECTS, HEAD: REDIRECTS, POST: REDIRECTS.slice(0, 3) }[method];
+    const isError = redirect === "error" && REDIRECTS.includes(answer.statusCode);
     const isFollowed = location && redirect === "follow" && redirects?.includes(answer.statusCode);
-    if (!isFollowed) return responseOf(answer, request);
+    if (!isFollowed && !isError) return responseOf(answer, request);
     answer.destroy();
+    if (isError) throw new TypeError("fetch failed: the answer is a redirect");
     const next = new URL(location, request.url);
     // The daemon follows a read as far as the origin's settings allow. No secret goes further.
-    return method === "POST" ? larderFetch(next, { signal }) : previous(next, { method, signal });
+    const isPost = method === "POST";
+    const init = { method: isPost ? "GET" : method, signal };
+    const response = await (isPost ? larderFetch : previous)(next, init);
+    return Object.defineProperty(response, "redirected", { value: true });
   }
 
   async function larderFetch(input, init) {
     if (!isCovered(new URL(input.url ?? input), bases)) return previous(input, init);
     const request = new Request(input, init);
+    // The daemon follows the redirects of a read, and does not say so.
+    if (request.redirect !== "follow" && READS.has(request.method)) return previous(request);
     try {
       request.signal.throwIfAborted();
       // The body of a request can be read once: before that, a daemon has to be there.

@@ -188,6 +188,7 @@ describe("createFetch and the daemon", { skip, timeout: 300_000 }, () => {
       method === "POST" && reply(answer, 303, undefined, { Location: "/made" });
     const made = await larder(url("/make"), { method: "POST", body: "x" });
     assert.deepEqual([made.status, await made.json()], [200, { n: 1 }]);
+    assert.deepEqual([made.redirected, made.url], [true, url("/made")]);
     const manual = await larder(url("/make"), { method: "POST", redirect: "manual" });
     assert.equal(manual.status, 303);
     await manual.body?.cancel();
@@ -200,10 +201,35 @@ describe("createFetch and the daemon", { skip, timeout: 300_000 }, () => {
     origin.treat = (_, answer) => reply(answer, 302, undefined, { Location: place });
     const moved = await larder(url("/moved"));
     assert.deepEqual([moved.status, await moved.json()], [200, { there: true }]);
+    assert.deepEqual([moved.redirected, moved.url], [true, place]);
     const kept = await larder(url("/moved"), { redirect: "manual" });
     assert.deepEqual([kept.status, kept.headers.get("location")], [302, place]);
     await kept.body?.cancel();
     elsewhere.close();
+  });
+
+  test("S22: no redirect of a read is followed with manual, and none at all with error", async () => {
+    origin.set("/new", { n: 1 });
+    origin.treat = ({ method, url: path }, answer) => {
+      const isOld = path === "/old";
+      return isOld && reply(answer, method === "PUT" ? 307 : 302, undefined, { Location: "/new" });
+    };
+    const followed = await larder(url("/old"));
+    assert.deepEqual([followed.status, await followed.json()], [200, { n: 1 }]);
+    for (const method of ["GET", "HEAD"]) {
+      const manual = await larder(url("/old"), { method, redirect: "manual" });
+      assert.deepEqual([manual.status, manual.headers.get("location")], [302, "/new"]);
+      await manual.body?.cancel();
+    }
+    for (const method of ["GET", "HEAD", "POST", "PUT"]) {
+      await refused(larder(url("/old"), { method, redirect: "error" }), TypeError);
+    }
+    const request = new Request(url("/old"), { redirect: "error" });
+    await refused(larder(request), TypeError);
+    // The answer to a write is as the origin gave it.
+    const write = await larder(url("/old"), { method: "PUT", body: "x" });
+    assert.equal(write.status, 307);
+    await write.body?.cancel();
   });
 
   test("S22: a HEAD that no origin has answered is an error", async () => {
