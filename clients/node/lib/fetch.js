@@ -7,7 +7,8 @@ import { Problem } from "./problem.js";
 const REDIRECTS = [301, 302, 303, 307, 308];
 const NO_BODY = new Set([204, 205, 304]);
 const READS = new Set(["GET", "HEAD", "OPTIONS", "QUERY"]);
-const CACHE_MODES = { "no-store": "no-store", reload: "no-cache", "no-cache": "no-cache" };
+/** Directives of Cache-Control for modes of another name. */
+const CACHE_MODES = { default: undefined, reload: "no-cache", "force-cache": "max-stale" };
 const WHOLE = [String, ArrayBuffer, URLSearchParams, FormData];
 /** Ends the connection of an answer whose body the program has dropped. */
 const abandoned = new FinalizationRegistry((answer) => answer.destroy());
@@ -87,7 +88,8 @@ async function wholeOf(request, body) {
 
 function headersOf({ headers, cache }) {
   const common = { accept: "*/*", "accept-language": "*", "user-agent": "node" };
-  return { ...common, "cache-control": CACHE_MODES[cache], ...Object.fromEntries(headers) };
+  const directive = cache in CACHE_MODES ? CACHE_MODES[cache] : cache;
+  return { ...common, "cache-control": directive, ...Object.fromEntries(headers) };
 }
 
 /** Whether the daemon itself refuses: no origin has answered. That a URL is gone is an answer. */

@@ -256,6 +256,26 @@ describe("createFetch and the daemon", { skip, timeout: 300_000 }, () => {
     }
   });
 
+  test("S22: the modes of cache are those of the daemon", async () => {
+    const read = async (path, cache) => {
+      const mode = cache === "only-if-cached" ? "same-origin" : undefined;
+      const answer = await larder(url(path), { cache, mode });
+      await answer.text();
+      return answer.larder.source;
+    };
+    origin.set("/mode", { n: 1 });
+    assert.equal(await read("/mode", "force-cache"), "network");
+    for (const cache of ["force-cache", "only-if-cached"]) {
+      assert.equal(await read("/mode", cache), "cache");
+    }
+    assert.equal(origin.requests.length, 1);
+    for (const cache of ["default", "no-cache", "reload", "no-store"]) {
+      assert.equal(await read("/mode", cache), "network", cache);
+    }
+    const error = await refused(read("/mode/never", "only-if-cached"), TypeError);
+    assert.ok(error.cause instanceof Miss, `${error.cause?.stack}`);
+  });
+
   test("S23: offline writes are queued, and a secret is refused in them", async () => {
     const queued = createFetch({ socket: daemon.socket, offlineWrites: true });
     origin.set("/q", { n: 1 });
