@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -80,7 +81,8 @@ class Adapter(HTTPAdapter):
         """The daemon checks certificates."""
 
     def request_url(self, request: Any, proxies: Any) -> str:
-        url: str = request.url.partition("#")[0]
+        # A target has no user name (RFC 9110 4.2.4): requests makes a header field of it.
+        url = re.sub(r"^(\w+://)[^/?#]*@", r"\1", request.url.partition("#")[0])
         _target.url = url
         return url
 

@@ -199,6 +199,14 @@ class Common(DaemonTest):
                 head(url)
             self.assertIn("refused a HEAD", str(caught.exception))
 
+    def check_user(self, get):
+        """A user name in a URL becomes a header field, as without the daemon."""
+        place = self.origin.url.replace("://", "://ann:s%20t@")
+        for path in ("/a", "/a?at=http://x@y/"):
+            self.assertEqual(get(place + path).status_code, get(self.origin.url + path).status_code)
+        named = [(one["authorization"], one["path"]) for one in self.received() if one["authorization"]]
+        self.assertEqual(named, [("Basic YW5uOnMgdA==", path) for path in ("/a", "/a?at=http://x@y/")])
+
     def hold(self, path):
         self.origin.control(prefix=path, does="hold")
         self.addCleanup(lambda: self.origin.process and self.origin.ask("POST", "/_release", {"as": "close"}))
@@ -308,6 +316,9 @@ class RequestsTests(Common):
 
     def test_a_head_that_no_origin_has_answered_is_an_error(self):
         self.check_head(self.session().head, requests.ConnectionError)
+
+    def test_a_user_name_in_a_url_becomes_a_header_field(self):
+        self.check_user(self.session().get)
 
     def test_requests_have_the_name_of_their_client(self):
         with Recorder() as daemon:
@@ -456,6 +467,9 @@ class HttpxTests(Common):
 
     def test_a_head_that_no_origin_has_answered_is_an_error(self):
         self.check_head(self.open().head, httpx.ConnectError)
+
+    def test_a_user_name_in_a_url_becomes_a_header_field(self):
+        self.check_user(self.open().get)
 
     def test_requests_have_the_name_of_their_client(self):
         with Recorder() as daemon:
