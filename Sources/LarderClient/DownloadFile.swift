@@ -197,8 +197,7 @@ extension HTTPClientResponse {
             return .problem(problem)
         }
         let status = Int(status.code)
-        var problem = Problem(.originStatus, "the origin answered \(status)")
-        problem.originStatus = status
+        var problem = Problem(refusal: status, "the origin answered \(status)")
         problem.quote(bytes)
         return .problem(problem)
     }

@@ -232,6 +232,15 @@ final class CredentialTable: Sendable {
         }
     }
 
+    /// Whether a client renews the credential with which an origin was asked, or has renewed it.
+    func isRenewed(_ origin: OriginSettings, _ scope: Scope) -> Bool {
+        let name = origin.account?.name ?? CredentialName(scope, at: origin.name)
+        return state.withLock { state in
+            state.current(name, at: origin)?.number != origin.account?.number
+                || state.renewals[name]?.hasClient == true
+        }
+    }
+
     func leave(_ client: Int, _ name: CredentialName) {
         change { state in
             state.renewers.release(name.scope.uid)

@@ -425,10 +425,6 @@ extension Problem {
         self.init(ProblemKind(rawValue: trouble.problem) ?? .internal, trouble.reason)
     }
 
-    /// Whether a retry may succeed without a change by a person, as after a failure of the origin
-    /// itself.
-    var isTransient: Bool {
-        guard kind == .originStatus, let originStatus else { return retryable }
-        return originStatus >= 500 || originStatus < 400 || [408, 425, 429].contains(originStatus)
-    }
+    /// Whether a retry may succeed without a change by a person, as for a 2xx that is refused.
+    var isTransient: Bool { retryable || kind == .originStatus && (originStatus ?? 400) < 400 }
 }

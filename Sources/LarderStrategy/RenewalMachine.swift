@@ -71,6 +71,14 @@ package struct RenewalMachine: Equatable, Sendable {
         waiting.isEmpty && lease == .none && rest <= now
     }
 
+    /// Whether a client renews the credential, or waits for the order.
+    package var hasClient: Bool {
+        switch lease {
+        case .held, .saving: true
+        case .none, .over: !waiting.isEmpty
+        }
+    }
+
     package mutating func clientCame(_ client: Int) {
         waiting.append(client)
         checkInvariants()

@@ -97,6 +97,19 @@ struct RenewalTests {
         #expect(problem?.detail.contains("late") == false)
     }
 
+    @Test("A refused read may be retried while a client renews the credential (S25)")
+    func retryable() async throws {
+        let url = try fixture.url("/r")
+        fixture.upstream.answer(url, with: .reply(status: 401), .reply(status: 401))
+        let client = try await renewer(400)
+        let refusal = try await fixture.fetch(url, .networkOnly).refusal
+        #expect(refusal?.originStatus == 401)
+        #expect(refusal?.retryable == true)
+        _ = try await client.orders.element(0)
+        #expect(try await client.leave())
+        #expect(try await fixture.fetch(url, .networkOnly).refusal?.retryable == false)
+    }
+
     @Test("The lease ends when its client hangs up or its time is over: the next is asked")
     func takenOver() async throws {
         let url = try fixture.url("/r")

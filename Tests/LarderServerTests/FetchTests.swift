@@ -87,6 +87,7 @@ struct FetchTests {
             let problem = try first.problem()
             #expect(problem.kind == .originStatus)
             #expect(problem.originStatus == 403)
+            #expect(!problem.retryable)
             #expect(
                 problem.quotedBody.map { String(decoding: $0, as: UTF8.self) } == #"{"why":"no"}"#
             )

@@ -319,6 +319,15 @@ public struct Problem: Error, Codable, Equatable, Sendable {
         retryable = kind.isRetryable
         self.hint = hint ?? kind.hint
     }
+
+    /// The problem of an origin's refusal.
+    ///
+    /// A retry may succeed after a failure of the origin itself.
+    package init(refusal status: Int, _ detail: String) {
+        self.init(.originStatus, detail)
+        originStatus = status
+        retryable = status >= 500 || [408, 425, 429].contains(status)
+    }
 }
 
 extension Problem {

@@ -203,7 +203,9 @@ class Answer:
             return Problem.of(await self.json())
         body = (await self.body())[:65536].decode("utf-8", "replace")
         detail = f"The answer has the status {self.status}."
-        return fault("origin-status", detail, origin_status=self.status, body=body)
+        retryable = self.status >= 500 or self.status in (408, 425, 429)
+        told = {"origin_status": self.status, "body": body, "retryable": retryable}
+        return fault("origin-status", detail, **told)
 
     def close(self) -> None:
         self._end(keeps=False)

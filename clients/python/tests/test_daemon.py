@@ -280,6 +280,14 @@ class StreamTests(DaemonTest):
         revisions = [view.rev for view in views if isinstance(view, larder.Entry)]
         self.assertEqual(len(revisions), len(set(revisions)))
 
+    def test_a_follower_waits_for_an_origin_that_fails_S25(self):
+        self.origin.put("/a", {"n": 0})
+        self.origin.control(prefix="/a", times=1, status=500)
+        views = self.collect(self.client.follow(self.origin.url + "/a"))
+        await_condition(lambda: len(views) == 2, what="the failure and the entry")
+        self.assertEqual((views[0].problem.origin_status, views[0].problem.retryable), (500, True))
+        self.assertEqual(self.bodies(views), [0])
+
     def test_a_follower_shows_a_write_and_its_end(self):
         self.origin.put("/a", {"n": 0, "liked": False})
         url = self.origin.url + "/a"
