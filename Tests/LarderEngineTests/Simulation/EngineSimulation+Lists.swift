@@ -15,6 +15,7 @@ extension EngineSimulation {
 
     /// Does one thing in a life with a list.
     func actOnList() throws {
+        if let fault, randomUnit(1, of: 4) { return try meet(fault) }
         switch draw(0..<100) {
         case 0..<6: try acceptObject()
         case 6..<9: try acceptCreate()
@@ -34,7 +35,7 @@ extension EngineSimulation {
     }
 
     /// Has a write accepted that adds an object to the list.
-    private func acceptObject() throws {
+    func acceptObject() throws {
         let id = String((pick(Self.paths) ?? "/a").dropFirst())
         let (command, modifier) = try object(id, "m\(plain.count + 1)")
         (modifiers[modifier.id], plain[modifier.id]) = (command, modifier)
@@ -44,7 +45,7 @@ extension EngineSimulation {
     private static let temporaryMax = 3
 
     /// Has a write accepted that creates an entity under a temporary id, in the list.
-    private func acceptCreate() throws {
+    func acceptCreate() throws {
         guard temporary.count < Self.temporaryMax else { return try acceptOnTemporary() }
         let id = "tmp:00000000-0000-4000-8000-00000000000\(temporary.count)"
         let (command, modifier) = try object(id, "m\(plain.count + 1)")
@@ -54,7 +55,7 @@ extension EngineSimulation {
     }
 
     /// Has a write accepted of an entity under the temporary id that it has or had.
-    private func acceptOnTemporary() throws {
+    func acceptOnTemporary() throws {
         guard let (id, create) = pick(temporary), accepted.contains(create) else {
             return try acceptObject()
         }

@@ -39,6 +39,8 @@ final class EngineSimulation {
     private let seed: UInt64
     /// Whether there is a list of the entities.
     let hasList: Bool
+    /// The fault that a life with a list meets more often than others; nil for none.
+    let fault: ListFault?
     /// Whether writes are compared with what other devices have written.
     let compares: Bool
     /// Whether users give other credentials in place of refused ones.
@@ -101,6 +103,7 @@ final class EngineSimulation {
     convenience init(
         seed: UInt64,
         withList: Bool = false,
+        fault: ListFault? = nil,
         without rule: PlainRule? = nil
     ) throws {
         var random = SeededRandom(seed: seed)
@@ -123,6 +126,7 @@ final class EngineSimulation {
             seed: seed,
             random,
             withList: withList,
+            fault: fault,
             without: rule
         )
         for path in Self.paths where randomUnit(3, of: 4) { origin.server.write(path, value()) }
@@ -137,11 +141,12 @@ final class EngineSimulation {
         seed: UInt64,
         _ random: SeededRandom,
         withList: Bool = false,
+        fault: ListFault? = nil,
         without rule: PlainRule?
     ) throws {
         (self.settings, self.seed, self.random) = (settings, seed, random)
         let isAlone = settings.normalize == nil && !settings.isShared
-        hasList = withList
+        (hasList, self.fault) = (withList, fault)
         renewsCredentials = seed % 2 == 1 && !settings.isShared
         compares = seed % 2 == 0 && isAlone && settings.modifiers.coalesce == .none
         let accounts = try [.default, AccountName("work"), AccountName("home")]

@@ -10,8 +10,13 @@ struct EngineSimulationTests {
         let steps: Int
         /// Whether they have a list of entities.
         var hasList = false
+        /// Whether each of them also meets a fault of lists.
+        var hasFaults = false
 
-        var testDescription: String { "\(steps) steps\(hasList ? " with a list" : "")" }
+        var testDescription: String {
+            let kind = hasFaults ? " with a list and a fault" : hasList ? " with a list" : ""
+            return "\(steps) steps\(kind)"
+        }
     }
 
     /// Many short ones, for all that may be near a start, and some in which much comes together.
@@ -19,6 +24,8 @@ struct EngineSimulationTests {
         Lives(seedCount: 2_000, steps: 8), Lives(seedCount: 100, steps: 40),
         Lives(seedCount: 150, steps: 8, hasList: true),
         Lives(seedCount: 60, steps: 40, hasList: true),
+        Lives(seedCount: 2 * ListFault.roundSeeds, steps: 8, hasList: true, hasFaults: true),
+        Lives(seedCount: ListFault.roundSeeds, steps: 40, hasList: true, hasFaults: true),
     ]
 
     /// A fault that most seeds meet ends the run, one that few meet does not hide the others.
@@ -113,7 +120,12 @@ struct EngineSimulationTests {
         showingAll: Bool
     ) -> KeptCounts? {
         do {
-            let simulation = try EngineSimulation(seed: seed, withList: lives.hasList)
+            let fault = lives.hasFaults ? ListFault(ofSeed: seed) : nil
+            let simulation = try EngineSimulation(
+                seed: seed,
+                withList: lives.hasList,
+                fault: fault
+            )
             do {
                 try simulation.run(steps: lives.steps)
                 for queue in simulation.judges.compactMap(\.queues.first) {
@@ -122,7 +134,8 @@ struct EngineSimulationTests {
                 return simulation.kept.counts
             } catch {
                 let log = showingAll ? simulation.log[...] : simulation.log.suffix(60)
-                let life = "\(lives.testDescription), \(SimulationSeeds.advice(seed))"
+                let kind = lives.testDescription + (fault.map { ", \($0)" } ?? "")
+                let life = "\(kind), \(SimulationSeeds.advice(seed))"
                 Issue.record("\(life): \(error), after\n\(log.joined(separator: "\n"))")
             }
         } catch {

@@ -108,32 +108,40 @@ extension PlainQueue {
             late.allSatisfy({ base(Self.path(of: $0.id)) != .unknown })
         else { return self }
         var after = self
-        for row in rows where holds(.answerUpdatesEntities) {
-            let path = Self.path(of: row.id)
-            let touched = touched(path)
-            if touched.isEmpty {
-                after.say(path, .value(row.value), isLookedAt: false, isNew: false)
-            } else if let mix = mix(base(path), .value(row.value), touched) {
-                after.settle(path, on: mix, touching: touched, isNew: false)
-            }
-        }
+        for row in rows { after.take(row, touched(Self.path(of: row.id))) }
         guard touched(Self.list).isEmpty else { return after }
         let ids = PlainValue(["items": .ids(rows.map(\.id))])
         after.say(Self.list, .value(ids), isLookedAt: false, isNew: false)
         return after
     }
 
-    /// The queues that this may be where the process was killed while an answer with the list was
-    /// stored: entities are in either file.
-    func listedInPart(_ rows: [PlainValue.Row], _ reading: PlainReading) -> [PlainQueue] {
-        rows.reduce([self]) { found, row in
-            let path = Self.path(of: row.id)
-            return found.flatMap { queue in
-                guard touched(path, reading).contains(where: \.isEmpty) else { return [queue] }
-                var after = queue
-                after.say(path, .value(row.value), isLookedAt: false, isNew: false)
-                return after == queue ? [queue] : [queue, after]
-            }
+    /// Takes an entity of an answer with the list, as far as no write has touched it meanwhile.
+    private mutating func take(_ row: PlainValue.Row, _ touched: PlainTouched) {
+        guard holds(.answerUpdatesEntities) else { return }
+        let path = Self.path(of: row.id)
+        if touched.isEmpty {
+            say(path, .value(row.value), isLookedAt: false, isNew: false)
+        } else if let mix = mix(base(path), .value(row.value), touched) {
+            settle(path, on: mix, touching: touched, isNew: false)
         }
+    }
+
+    /// The queues that this may be where the process was killed while an answer with the list was
+    /// stored: entities are in either file, and `state.db` commits first.
+    func listedInPart(_ rows: [PlainValue.Row], _ reading: PlainReading) -> [PlainQueue] {
+        let paths = rows.map { Self.path(of: $0.id) } + [Self.list]
+        var found: [PlainQueue] = []
+        for moment in moments(of: paths, reading) {
+            let parts: [PlainQueue] = rows.reduce([self]) { parts, row in
+                let touched = touched(Self.path(of: row.id), reading, after: moment)
+                return parts.flatMap { part in
+                    var after = part
+                    after.take(row, touched)
+                    return after == part ? [part] : [part, after]
+                }
+            }
+            for part in parts where !found.contains(part) { found.append(part) }
+        }
+        return found
     }
 }

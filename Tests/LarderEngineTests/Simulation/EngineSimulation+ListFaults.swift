@@ -1,0 +1,43 @@
+import LarderModel
+
+/// A fault that some lives with a list meet at every fourth step.
+///
+/// Other lives with a list draw nothing for it, so that their seeds mean what they meant before.
+enum ListFault: CaseIterable, Sendable {
+    /// The process is killed while it writes something down.
+    case kills
+
+    /// Seeds in a row that have one fault: with and without the empty form, joined writes and other
+    /// credentials, each with each.
+    private static let blockSeeds: UInt64 = 12
+    /// Seeds until each fault has had its turn.
+    static let roundSeeds = blockSeeds * UInt64(allCases.count)
+
+    init(ofSeed seed: UInt64) {
+        self = Self.allCases[Int(seed % Self.roundSeeds / Self.blockSeeds)]
+    }
+}
+
+extension EngineSimulation {
+    /// Meets a fault of a life with a list.
+    func meet(_ fault: ListFault) throws {
+        switch fault {
+        case .kills:
+            try writeOnDisk()
+            try crash()
+        }
+    }
+
+    /// Does one thing that is written down.
+    private func writeOnDisk() throws {
+        switch draw(0..<12) {
+        case 0, 1: try acceptObject()
+        case 2: try acceptCreate()
+        case 3: try acceptOnTemporary()
+        case 4, 5: try accept()
+        case 6..<10: answerSomething()
+        case 10: decide()
+        default: fetch(PlainQueue.list, .networkOnly)
+        }
+    }
+}
