@@ -6,6 +6,8 @@ import LarderModel
 enum ListFault: CaseIterable, Sendable {
     /// The process is killed while it writes something down.
     case kills
+    /// `cache.db` is lost at an orderly end, or while it is in use.
+    case cacheLoss
 
     /// Seeds in a row that have one fault: with and without the empty form, joined writes and other
     /// credentials, each with each.
@@ -25,7 +27,21 @@ extension EngineSimulation {
         case .kills:
             try writeOnDisk()
             try crash()
+        case .cacheLoss: try loseCache()
         }
+    }
+
+    /// Has `cache.db` lost, perhaps while something is written down.
+    private func loseCache() throws {
+        switch draw(0..<4) {
+        case 0: return try reopen(losingCache: true)
+        case 1: return try damageCache(writeOnDisk)
+        case 2: try writeOnDisk()
+        default: try settle()
+        }
+        guard try pump(draw(0..<6)) else { return try settle() }
+        try harmCache()
+        try settle()
     }
 
     /// Does one thing that is written down.

@@ -31,7 +31,8 @@ extension EngineSimulation {
         case 93..<97: return try crash()
         default: return try reopen(losingCache: false)
         }
-        try goOn()
+        // A look at a harmed cache has many outcomes, so no more than this comes before it.
+        if harmedGeneration != nil { try settle() } else { try goOn() }
     }
 
     /// Has a write accepted that adds an object to the list.

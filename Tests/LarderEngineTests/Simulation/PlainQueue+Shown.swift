@@ -62,17 +62,24 @@ extension PlainQueue {
         return queue
     }
 
+    /// Whether `state.db` has the row of a target, which no loss of the cache and no eviction takes away
+    /// then (P-07, P-08).
+    ///
+    /// A list that is kept keeps its entities: "a pinned feed survives the loss of `cache.db` with the
+    /// newest state of every author in it".
+    func isKept(_ path: String) -> Bool {
+        if isTargeted(path) || ["gone", "held"].contains(pinState(path)) { return true }
+        return hasList && path != Self.list && isListed(path) && isKept(Self.list)
+    }
+
     /// The queues that this may be where the cache is lost: without what nothing else keeps, but for
     /// what something has kept until now.
     func losses(_ input: Int) -> [PlainQueue] {
         bases.keys.sorted().reduce([self]) { found, path in
             found.flatMap { queue in
-                let hasBytes = ["gone", "held"].contains(queue.pinState(path))
                 let answerless = queue.answerless(path)
                 let found = answerless == queue ? [queue] : [queue, answerless]
-                guard !queue.isTargeted(path), !hasBytes, queue.base(path) != .unknown else {
-                    return found
-                }
+                guard !queue.isKept(path), queue.base(path) != .unknown else { return found }
                 return found + answerless.gone(path, input)
             }
         }
