@@ -363,12 +363,15 @@ extension EngineSimulation {
         // An operator may evict what is everybody's.
         let isOfShared = isShared && !isOfFront && randomUnit(1, of: 2)
         let scope = isOfShared ? daemon.store.key(for: .shared) : scopeKey
-        let call = daemon.call { engine in
+        put(.mayBeLost(path, isShared: isOfShared), evict(id, scope))
+    }
+
+    func evict(_ id: EntryID, _ scope: ScopeKey) -> ClientCall<Problem?> {
+        daemon.call { engine in
             await Self.problem { () async throws(Problem) in
                 _ = try await engine.eviction.evict(EvictOrder(.ids([id])), .one(scope))
             }
         }
-        put(.mayBeLost(path, isShared: isOfShared), call)
     }
 
     /// The user's own rows in front of older shared ones, which only a mark hides once they are evicted.

@@ -8,6 +8,8 @@ enum ListFault: CaseIterable, Sendable {
     case kills
     /// `cache.db` is lost at an orderly end, or while it is in use.
     case cacheLoss
+    /// Clients evict the list, its entities and the answers of their own URLs.
+    case evictions
 
     /// Seeds in a row that have one fault: with and without the empty form, joined writes and other
     /// credentials, each with each.
@@ -28,6 +30,9 @@ extension EngineSimulation {
             try writeOnDisk()
             try crash()
         case .cacheLoss: try loseCache()
+        case .evictions:
+            try evictOfList()
+            try goOn()
         }
     }
 
@@ -42,6 +47,14 @@ extension EngineSimulation {
         guard try pump(draw(0..<6)) else { return try settle() }
         try harmCache()
         try settle()
+    }
+
+    private func evictOfList() throws {
+        let list = PlainQueue.list
+        let path = randomUnit(1, of: 4) ? list : pick(readable) ?? list
+        let key = randomUnit(2, of: 3) ? entity(path) : nil
+        let id = try key.map { try EntryID.entity("Doc:\($0)") } ?? Self.id(path)
+        put(.evicted(path, isByKey: key != nil), evict(id, scopeKey))
     }
 
     /// Does one thing that is written down.

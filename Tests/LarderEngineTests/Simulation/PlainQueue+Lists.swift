@@ -79,6 +79,37 @@ extension PlainQueue {
         return change.effect.applied(to: base)
     }
 
+    // MARK: Evictions
+
+    /// The queues that this may be where a client has evicted the list, the answer of an entity's own
+    /// URL, or an entity by its key.
+    ///
+    /// "Rows that are being revalidated or followed are protected", and stay. No row goes that
+    /// `state.db` keeps. The answer of an entity's own URL goes alone.
+    func evicted(_ path: String, isByKey: Bool) -> [PlainQueue] {
+        var after = self
+        if path != Self.list, !isByKey {
+            after = answerless(path)
+        } else if !isKept(path) {
+            after.set(path, .unknown)
+        }
+        return after == self ? [self] : [after, self]
+    }
+
+    /// The queue in which nothing is known of the list any more that writes come to target; nil where
+    /// each entity of the list is known, or where the list is in `state.db` already.
+    ///
+    /// "An evicted child: the whole answer is a miss": such a write may find the base unknown (case 1),
+    /// and the list may show again once the child is back.
+    func withoutBrokenList(targetedBy modifiers: [PlainModifier]) -> PlainQueue? {
+        guard hasList, modifiers.contains(where: { !$0.changes(Self.list).isEmpty }),
+            !isTargeted(Self.list), base(Self.list) != .unknown, shownList.base == .unknown
+        else { return nil }
+        var queue = self
+        queue.set(Self.list, .unknown)
+        return queue
+    }
+
     // MARK: Answers
 
     /// Possible queues after an answer with the list, before writes that were answered 202 are compared

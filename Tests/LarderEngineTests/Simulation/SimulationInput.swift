@@ -27,6 +27,8 @@ struct SimulationInput {
         case othersConfirmed([PlainModifier.Change], isSure: Bool)
         /// The cache may have lost it, if nothing keeps it; the shared row or the user's own one.
         case mayBeLost(String, isShared: Bool)
+        /// A client has evicted the list, the answer of an entity's own URL, or with `isByKey` an entity.
+        case evicted(String, isByKey: Bool)
         /// The cache may have lost all that nothing keeps.
         case cacheLost
     }
@@ -182,11 +184,20 @@ struct SimulationInput {
                 unread.accept(modifier)
             }
             if queue.rows.isShared, !isAlone, unread != after { return [after, unread] }
+            if var forgetful = queue.withoutBrokenList(targetedBy: modifiers) {
+                for modifier in modifiers { forgetful.accept(modifier) }
+                return [after, forgetful]
+            }
         case .removed(let id, let isDiscarded):
             let isDone = after.drop(id) || (isDiscarded ? after.discard(id) : after.cancel(id))
             guard isDone else { return [] }
         case .notCancelled(let id): return queue.mayCancel(id) ? [] : [queue]
-        case .retried(let id): guard after.retry(id) else { return [] }
+        case .retried(let id):
+            guard after.retry(id) else { return [] }
+            let retried = queue[id].map { [$0] } ?? []
+            if var forgetful = queue.withoutBrokenList(targetedBy: retried), forgetful.retry(id) {
+                return [after, forgetful]
+            }
         case .laneSet(let lane, let isPaused): after.pause(lane, isPaused)
         case .credentialSet: after.renewCredential()
         case .pinned(let path):
@@ -215,6 +226,9 @@ struct SimulationInput {
             let answerless = queue.answerless(path)
             let found = queue.evicted(path, isShared: isShared, number) + [queue]
             return found + (answerless == queue ? [] : [answerless])
+        case .evicted(let path, let isByKey):
+            // The store sweeps entities right after it.
+            return queue.evicted(path, isByKey: isByKey).flatMap(\.sweeps)
         case .cacheLost: return queue.losses(number)
         }
         return [after]
