@@ -10,6 +10,8 @@ enum ListFault: CaseIterable, Sendable {
     case cacheLoss
     /// Clients evict the list, its entities and the answers of their own URLs.
     case evictions
+    /// An operation of SQLite fails, or the commit of one file, after which the process may be killed.
+    case disk
 
     /// Seeds in a row that have one fault: with and without the empty form, joined writes and other
     /// credentials, each with each.
@@ -33,6 +35,8 @@ extension EngineSimulation {
         case .evictions:
             try evictOfList()
             try goOn()
+        case .disk where randomUnit(1, of: 2): try failDisk(writeOnDisk)
+        case .disk: try failCommit(writeOnBothFiles)
         }
     }
 
@@ -68,5 +72,12 @@ extension EngineSimulation {
         case 10: decide()
         default: fetch(PlainQueue.list, .networkOnly)
         }
+    }
+
+    /// Does one thing that is written down in both files, if there is one to be done.
+    private func writeOnBothFiles() throws {
+        let answer = pick(answerable.filter { $0.kind == .write })
+        guard let answer, randomUnit(2, of: 3) else { return try writeOnDisk() }
+        answerWell(answer)
     }
 }

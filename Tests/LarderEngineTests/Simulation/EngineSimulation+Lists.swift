@@ -4,7 +4,7 @@ import LarderWire
 
 /// A list whose objects are the entities (cases 1, 16 and 28).
 ///
-/// The files fail in no such life, and no read is answered before one that departed earlier.
+/// The files fail only as ``ListFault`` says, and no read is answered before one that departed earlier.
 extension EngineSimulation {
     static func addList(to settings: inout OriginSettings, _ seed: UInt64) {
         settings.normalize = NormalizeRules(byType: .standard, types: docs)

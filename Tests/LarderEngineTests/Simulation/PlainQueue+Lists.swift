@@ -79,6 +79,14 @@ extension PlainQueue {
         return change.effect.applied(to: base)
     }
 
+    /// Whether a write waits on the list or on one of its entities.
+    func hasPending(in rows: [PlainValue.Row]) -> Bool {
+        let paths = Set(rows.map { Self.path(of: $0.id) } + [Self.list])
+        return unsettled.contains { modifier in
+            modifier.standing != .answered && modifier.changes.contains { paths.contains($0.path) }
+        }
+    }
+
     // MARK: Evictions
 
     /// The queues that this may be where a client has evicted the list, the answer of an entity's own
@@ -158,7 +166,8 @@ extension PlainQueue {
     }
 
     /// The queues that this may be where the process was killed while an answer with the list was
-    /// stored: entities are in either file, and `state.db` commits first.
+    /// stored, or where `cache.db` did not take it: entities are in either file, and `state.db` commits
+    /// first.
     func listedInPart(_ rows: [PlainValue.Row], _ reading: PlainReading) -> [PlainQueue] {
         let paths = rows.map { Self.path(of: $0.id) } + [Self.list]
         var found: [PlainQueue] = []

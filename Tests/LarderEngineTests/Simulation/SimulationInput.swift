@@ -134,6 +134,7 @@ struct SimulationInput {
             outcomes.append(waiting)
         }
         if isKilled { outcomes += storedInPart(in: queue) }
+        if hasDiskFailed { outcomes += overtakenInPart(in: queue) }
         if isDoubtful { return outcomes + [queue] }
         if case .answeredRead(let path, _, let reading) = event {
             if queue.rows.isShared, reading.user != nil, !isAlone || hasDiskFailed {
@@ -254,6 +255,17 @@ struct SimulationInput {
                 return after
             }
         }
+    }
+
+    /// Without `cache.db` the rest of an overtaken list changes durable entities alone.
+    ///
+    /// "Everything that the network says about a durable row is written to `state.db` alone", and "if
+    /// `cache.db` cannot be written, evictable answers are passed on unstored".
+    private func overtakenInPart(in queue: PlainQueue) -> [PlainQueue] {
+        guard case .answeredList(let rows, let reading) = event else { return [] }
+        let paths = rows.map { PlainQueue.path(of: $0.id) } + [PlainQueue.list]
+        guard paths.contains(where: { queue.isOvertaken($0, reading) != false }) else { return [] }
+        return paths.reduce(queue.listedInPart(rows, reading)) { looked($0, at: $1) }
     }
 
     /// Each of them, and as it is once somebody has looked whether a target shows what was answered

@@ -69,13 +69,23 @@ struct SimulationJudge {
 
         /// Whether a frame shows what the network said and the disk did not take: with no base
         /// there is nothing that modifiers could be shown on.
-        fileprivate func isUnkept(_ frame: HeardFrame) -> Bool {
-            hasDiskFailed
-                && inputs.contains { input in
-                    guard case .answeredRead(frame.path, .value(let value), _) = input.event
-                    else { return false }
-                    return frame.view == .value(value, isComplete: true) && frame.pending == []
+        ///
+        /// A list is shown like that only if no write waits on its entities: every unsettled write
+        /// shows (P-04).
+        fileprivate func isUnkept(_ frame: HeardFrame, from queues: [PlainQueue]) -> Bool {
+            guard hasDiskFailed, frame.pending == [] else { return false }
+            return inputs.contains { input in
+                switch input.event {
+                case .answeredRead(frame.path, .value(let value), _):
+                    return frame.view == .value(value, isComplete: true)
+                case .answeredList(let rows, _):
+                    let list = PlainValue(["items": .rows(rows)])
+                    return frame.path == PlainQueue.list
+                        && frame.view == .value(list, isComplete: true)
+                        && queues.contains { !$0.hasPending(in: rows) }
+                case _: return false
                 }
+            }
         }
 
         /// Index of the refused cancel of a write whose attempt, or that of its group, reached no
@@ -128,6 +138,7 @@ struct SimulationJudge {
     ) throws(Complaint) {
         refusals = []
         passing.append([:])
+        let before = queues
         for queue in queues { pass(queue) }
         var possible = Alternatives()
         for queue in queues.flatMap({ $0.settled(at: now) }).flatMap(\.sweeps) {
@@ -160,7 +171,8 @@ struct SimulationJudge {
         for frame in window.heard {
             // What it was read from may have been so at any time since the fetch began.
             let seen = passing[frame.since...].flatMap { $0[frame.path] ?? [] }
-            guard !seen.contains(where: frame.agrees), !window.isUnkept(frame) else { continue }
+            let isUnkept = window.isUnkept(frame, from: before + queues)
+            guard !seen.contains(where: frame.agrees), !isUnkept else { continue }
             throw Complaint(text: "a fetch showed \(frame), which it never was: \(Set(seen))")
         }
     }
