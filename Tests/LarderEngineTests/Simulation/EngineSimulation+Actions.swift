@@ -338,7 +338,12 @@ extension EngineSimulation {
     }
 
     private func setPin() {
-        guard !hasEntities, let path = pick(Self.paths), let id = try? Self.id(path) else { return }
+        guard !hasEntities, let path = pick(Self.paths) else { return }
+        setPin(path)
+    }
+
+    func setPin(_ path: String) {
+        guard let id = try? Self.id(path) else { return }
         let isPinned = judge.queues.first?.pinned.contains(path) == true
         let isToBe = randomUnit(1, of: 6) ? isPinned : !isPinned
         let scope = scopeKey

@@ -12,6 +12,8 @@ enum ListFault: CaseIterable, Sendable {
     case evictions
     /// An operation of SQLite fails, or the commit of one file, after which the process may be killed.
     case disk
+    /// Clients pin and unpin the list, and `cache.db` is lost.
+    case pins
 
     /// Seeds in a row that have one fault: with and without the empty form, joined writes and other
     /// credentials, each with each.
@@ -37,6 +39,10 @@ extension EngineSimulation {
             try goOn()
         case .disk where randomUnit(1, of: 2): try failDisk(writeOnDisk)
         case .disk: try failCommit(writeOnBothFiles)
+        case .pins where randomUnit(1, of: 3): try reopen(losingCache: true)
+        case .pins:
+            setPin(PlainQueue.list)
+            try goOn()
         }
     }
 

@@ -63,7 +63,7 @@ extension EngineSimulation {
             try await engine.pins.list(PageQuery(), scope).items
         }
         var states: [String: String] = [:]
-        for path in Self.paths {
+        for path in readable {
             let id = try Self.id(path)
             guard let item = items.first(where: { $0.id == id.text }) else { continue }
             switch item.state {

@@ -145,7 +145,10 @@ struct PlainQueue: Hashable {
     mutating func pin(_ path: String, isCacheRead: Bool = true) {
         let isNew = pinned.insert(path).inserted
         rows.waiting.remove(path)
-        if isCacheRead {
+        if path == Self.list, shownList.base == .unknown {
+            // "An evicted child: the whole answer is a miss", so there are no bytes to keep.
+            if base(path) != .unknown { unsaved.insert(path) }
+        } else if isCacheRead {
             unsaved.remove(path)
         } else if isNew, !isTargeted(path), case .value = base(path) {
             unsaved.insert(path)
@@ -504,7 +507,7 @@ struct PlainQueue: Hashable {
         }
         endAnswered(path)
         if hasEntities, isNew { answers[path] = base == .deleted ? .tombstone : .entity }
-        if isNew { unsaved.remove(path) }
+        if isNew || path == Self.list { unsaved.remove(path) }
         if isLookedAt { look(path) }
     }
 
