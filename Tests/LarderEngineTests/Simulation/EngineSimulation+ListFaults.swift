@@ -1,6 +1,6 @@
 import LarderModel
 
-/// A fault that some lives with a list meet at every fourth step.
+/// A fault, or something that may show one, which some lives with a list meet at every fourth step.
 ///
 /// Other lives with a list draw nothing for it, so that their seeds mean what they meant before.
 enum ListFault: CaseIterable, Sendable {
@@ -14,6 +14,8 @@ enum ListFault: CaseIterable, Sendable {
     case disk
     /// Clients pin and unpin the list, and `cache.db` is lost.
     case pins
+    /// Clients fetch the same URL together, while other things go on.
+    case joinedReads
 
     /// Seeds in a row that have one fault: with and without the empty form, joined writes and other
     /// credentials, each with each.
@@ -42,6 +44,10 @@ extension EngineSimulation {
         case .pins where randomUnit(1, of: 3): try reopen(losingCache: true)
         case .pins:
             setPin(PlainQueue.list)
+            try goOn()
+        case .joinedReads:
+            fetchTogether()
+            try writeOnDisk()
             try goOn()
         }
     }
@@ -77,6 +83,14 @@ extension EngineSimulation {
         case 6..<10: answerSomething()
         case 10: decide()
         default: fetch(PlainQueue.list, .networkOnly)
+        }
+    }
+
+    /// Has clients fetch one URL, so that they join one request, or start another one beside it.
+    private func fetchTogether() {
+        let path = randomUnit(1, of: 2) ? PlainQueue.list : pick(readable) ?? PlainQueue.list
+        for _ in 0..<draw(2..<5) {
+            fetch(path, pick(FetchPolicy.allCases) ?? .networkOnly)
         }
     }
 
