@@ -1,4 +1,5 @@
 import LarderModel
+import LarderNormalize
 import LarderStore
 import LarderWire
 
@@ -174,6 +175,9 @@ struct NetworkResultReader {
         let (id, scope) = (answer.entry.id, scope)
         let isTargeted = context.isTargeted(scope, id)
         let came = answer.bytes.map { ShownAnswer(answer.entry, $0, in: scope) }
+        if !answer.isKept, !answer.isOvertaken, let bytes = answer.bytes {
+            return try await view(ofUnstored: answer.entry, bytes, reader)
+        }
         if !isTargeted, !answer.isNormalized, !answer.isOvertaken, answer.lateSince == nil {
             if let came { return .current(await marked(came, reader)) }
             if var cached, cached.entry.revision == answer.entry.revision {
@@ -181,24 +185,60 @@ struct NetworkResultReader {
                 return .current(cached)
             }
         }
-        if isTargeted, !answer.isKept, !answer.isOvertaken, let bytes = answer.bytes {
-            let now = context.clock.now()
-            let view = try await context.store.read(on: reader) {
-                [context] reader throws(StoreError) in
-                let look = EntryReader(context: context, scope: scope, reader: reader, now: now)
-                return try NetworkView(answer.entry, bytes, look)
-            }
-            guard case .current(let answer) = view else { return view }
-            return .current(known(answer))
-        }
         let (lookupScopes, isPartial) = (context.lookupScopes(scope, request), request.isPartial)
         let row = try await entries.answer(lookupScopes, id, on: reader, isPartial: isPartial)
-        guard let row else { return came.map { .current($0) } ?? .gone }
+        guard let row else {
+            guard let bytes = answer.bytes else { return .gone }
+            return try await view(ofUnstored: answer.entry, bytes, reader)
+        }
         if let since = answer.lateSince, let came, !isTargeted, row.entry.revision <= since {
             // The answer of the later request is not written yet.
             return .current(await marked(came, reader))
         }
         return row.entry.kind == .tombstone ? deleted(row) : .current(known(row))
+    }
+
+    /// The view of an answer that the store does not have: what came, with the client's own
+    /// modifiers of the answer and of its entities.
+    private func view(
+        ofUnstored entry: Entry,
+        _ bytes: [UInt8],
+        _ reader: StoreReader
+    ) async throws(StoreError) -> NetworkView {
+        let split = try await targetedSplit(of: entry, bytes)
+        guard split != nil || context.isTargeted(scope, entry.id) else {
+            return .current(await marked(ShownAnswer(entry, bytes, in: scope), reader))
+        }
+        let now = context.clock.now()
+        let view = try await context.store.read(on: reader) {
+            [context, scope] reader throws(StoreError) in
+            let look = EntryReader(context: context, scope: scope, reader: reader, now: now)
+            return try reader.inConsistentSnapshot { () throws(StoreError) -> NetworkView in
+                try NetworkView(entry, bytes, split, look)
+            }
+        }
+        guard case .current(let answer) = view else { return view }
+        return .current(known(answer))
+    }
+
+    /// The entities of an answer; nil if the client's own modifiers target none of them.
+    private func targetedSplit(
+        of entry: Entry,
+        _ bytes: [UInt8]
+    ) async throws(StoreError) -> Split? {
+        let (origin, url, modifiers) = (request.origin, request.url, context.store.modifiers)
+        guard request.normalizes, modifiers.hasTargets, entry.body.isJSON,
+            let rules = context.origins.entityRules[origin.name], let path = origin.path(of: url)
+        else { return nil }
+        let splitter = Splitter(rules, bodyBytesMax: Limits.normalizedBodyBytesMax)
+        let outcome = try await context.splitting.pass { () async throws(StoreError) in
+            try await context.store.work(onBytes: bytes.count) {
+                splitter.split(bytes, path: path, query: url.query)
+            }
+        }
+        guard case .split(let split) = outcome else { return nil }
+        let ids = split.keys.lazy.map { EntryID(EntityName($0, of: origin.name)) }
+        return ids.contains { modifiers.isTarget(scope, $0) } ? split : nil
     }
 
     /// The answer with the dead letters of its target; without them where they cannot be read.
@@ -236,13 +276,35 @@ struct NetworkResultReader {
 extension NetworkView {
     /// Applies a client's modifiers to an answer that is not stored.
     ///
-    /// That answer is what the origin said last, whatever base says.
+    /// That answer is what the origin said last, whatever base says. `split` has its entities if
+    /// modifiers target any of them.
     fileprivate init(
         _ entry: Entry,
         _ bytes: [UInt8],
+        _ split: Split?,
         _ look: EntryReader
     ) throws(StoreError) {
         let (scope, reader) = (look.scope, look.reader)
+        var (entry, bytes, below) = (entry, bytes, Overlay.none)
+        if let split {
+            switch try reader.answers.rebuilt(unstored: entry, split, for: scope) {
+            case .shown(let shown)?:
+                (entry, bytes) = (shown.entry, shown.answer.bytes)
+                below = Overlay(shown.pending, missing: shown.answer)
+            case .deleted(let tombstone, _, let isByModifier)?:
+                self = .deleted(
+                    DeletedFrame(
+                        source: isByModifier ? .modifier : .network,
+                        revision: tombstone.revision,
+                        status: tombstone.status
+                    )
+                )
+                return
+            case .missing?, nil:
+                self = .gone
+                return
+            }
+        }
         var changes = try reader.targets.changes(ofVariant: entry.id, scope)
         if changes == nil { changes = try reader.targets.target(scope, entry.id)?.changes }
         let base = TargetBase.value(entry, entry.body.isJSON ? bytes : nil)
@@ -260,7 +322,11 @@ extension NetworkView {
         let body = shown.bytes ?? bytes
         let isJSON = view.body.isJSON
         let marks = RowMarks(look: look)
-        let overlay = try marks.marked(shown.overlay, of: entry.id, isJSON ? body : nil)
+        let overlay = try marks.marked(
+            shown.overlay.adding(below),
+            of: entry.id,
+            isJSON ? body : nil
+        )
         self = .current(ShownAnswer(view, body, overlay, in: scope))
     }
 }

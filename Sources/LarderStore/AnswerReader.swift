@@ -222,13 +222,19 @@ package struct AnswerReader {
         return found
     }
 
+    /// With `came`, a target with that base, whatever `state.db` has; nil for any other entity.
     private func savedEntity(
         _ scope: ScopeKey,
         _ id: EntryID,
-        for lookup: EntityLookup
+        for lookup: EntityLookup,
+        on came: HeldEntity? = nil
     ) throws(StoreError) -> KnownEntity? {
         guard let place = shared.residency.place(scope, id) else { return nil }
-        let target = try reader.targets.read(scope, id, place, try reader.stateReader(of: place))
+        var target = try reader.targets.read(scope, id, place, try reader.stateReader(of: place))
+        if let row = came?.row(id, of: id.entity?.origin, Timestamp(milliseconds: 0)) {
+            guard !target.changes.isEmpty else { return nil }
+            (target.entry, target.body) = (row.entry, .inline(row.bytes))
+        }
         // The index covers an entity before its accept commits, and until after its demotion
         // commits.
         guard target.entry != nil || !target.changes.isEmpty else { return nil }
@@ -323,6 +329,43 @@ package struct AnswerReader {
             check: reader.loopBudget.check
         ) { (id) throws(StoreError) in
             try entity(row.scope, id, for: lookup, now: now, isUse: isUse)
+        }
+    }
+
+    /// Puts an answer together that no file has, with the view of each entity that modifiers of its
+    /// viewer target; its other entities are as they came.
+    ///
+    /// Nil if it cannot be put together. Call it within ``inConsistentSnapshot(_:)``.
+    package func rebuilt(
+        unstored entry: Entry,
+        _ split: Split,
+        for viewer: ScopeKey
+    ) throws(StoreError) -> Rebuilt? {
+        guard let origin = entry.origin else { return nil }
+        let came = split.keys.indices.map { split.merged($0, into: .unknown, fetch: 0) }
+        guard let template = split.template(came) else { return nil }
+        var numbers: [EntryID: Int] = [:]
+        for (number, key) in split.keys.enumerated() {
+            numbers[EntryID(EntityName(key, of: origin))] = number
+        }
+        let row = NormalizedRow(
+            entry: entry,
+            scope: viewer,
+            template: template,
+            skeleton: 0,
+            file: .cache
+        )
+        let rules = shared.origins.rules(of: origin)
+        return try row.rebuilt(
+            split.skeleton,
+            by: reader.loopBudget.rebuilder(rules, bytesMax: shared.rebuiltBytesMax),
+            check: reader.loopBudget.check
+        ) { (id) throws(StoreError) in
+            guard let number = numbers[id] else { return nil }
+            let held = came[number].held
+            let view = try savedEntity(viewer, id, for: .view(of: viewer), on: held)
+            let (revision, storedAt) = (entry.revision, entry.storedAt)
+            return view ?? KnownEntity(held: held, revision: revision, storedAt: storedAt)
         }
     }
 

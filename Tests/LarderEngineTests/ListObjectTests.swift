@@ -80,6 +80,29 @@ struct ListObjectTests {
         #expect(try await text(url) == Self.items(Self.bread, edited))
     }
 
+    @Test("An answer that is not kept shows the writes that wait on its entities (P-04)")
+    func notKept() async throws {
+        let url = try await list(cached: false)
+        fixture.upstream.answerOthers { _ in
+            .json(Self.listed, headers: ["Cache-Control": "no-store"])
+        }
+        try await edit("Todo:1", #"{"type":"merge","value":{"title":"rye"}}"#, id: "edit")
+        let rye = #"{"type":"Todo","id":1,"title":"rye","done":false}"#
+        let edited = try await fixture.fetch(url, .networkOnly).lastShown
+        #expect(edited?.text == Self.items(rye))
+        #expect(edited?.pendingIDs == ["edit"])
+        #expect(edited?.rows?.map(\.pointer) == ["/items/0"])
+        let own = try await fixture.fetch(fixture.url("/todos/1"), .networkOnly).lastShown
+        #expect(own?.pendingIDs == ["edit"])
+        try await add(to: url)
+        let both = try await fixture.fetch(url, .networkOnly).lastShown
+        #expect(both?.text == Self.items(rye, Self.added))
+        #expect(both?.pendingIDs == ["create", "edit"])
+        try await edit("Todo:1", #"{"type":"delete"}"#, id: "gone")
+        let left = try await fixture.fetch(url, .networkOnly).lastShown
+        #expect(left?.text == Self.items(Self.added))
+    }
+
     @Test("An entity in an effect is a target and a lane of the write (cases 14 and 28)")
     func lanes() async throws {
         let url = try await list()
