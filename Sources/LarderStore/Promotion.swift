@@ -42,6 +42,9 @@ struct Promotion: WriterPart {
                 continue
             }
             rows[name] = try cache.rows.base(name.scope, name.id, now: now)
+            // An answer that lacks an entity would be read in place of the unknown base once the
+            // entity is back.
+            if rows[name] == nil { try cache.rows.removeQuietly(name.scope, name.id) }
         }
         // Nothing is written until everything can be. Otherwise a command that then waits for
         // copies would leave bodies that no row links.

@@ -53,6 +53,17 @@ struct DurableAnswerTests {
         #expect(try fixture.temporary.target("feed")?.base == Self.renamed)
     }
 
+    @Test("A write to an answer that lacks an entity has no base, also once the entity is back")
+    func targetedWithoutEntity() async throws {
+        try await fixture.put("feed", Self.feed)
+        #expect(try await fixture.evict(EntryID(fixture.name("B:1"))))
+        #expect(try await fixture.shown("feed") == "missing")
+        try await fixture.temporary.accept("one", "feed")
+        try await rename(fixture)
+        #expect(try await fixture.shown("feed") == "miss")
+        try fixture.audit()
+    }
+
     @Test(
         "Changes of rows of which one refers to another are accepted in any order",
         arguments: [["A:1", "B:1"], ["B:1", "A:1"], ["feed", "B:1"], ["B:1", "feed"]],
