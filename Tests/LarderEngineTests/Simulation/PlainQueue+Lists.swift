@@ -79,12 +79,12 @@ extension PlainQueue {
         return change.effect.applied(to: base)
     }
 
-    /// Whether a write waits on the list or on one of its entities.
-    func hasPending(in rows: [PlainValue.Row]) -> Bool {
-        let paths = Set(rows.map { Self.path(of: $0.id) } + [Self.list])
-        return unsettled.contains { modifier in
-            modifier.standing != .answered && modifier.changes.contains { paths.contains($0.path) }
-        }
+    /// What is seen of an answer with the list that no file has: every unsettled write shows (P-04).
+    func shownList(on rows: [PlainValue.Row]) -> Shown {
+        var queue = self
+        for row in rows { queue.set(Self.path(of: row.id), .value(row.value)) }
+        queue.set(Self.list, .value(PlainValue(["items": .ids(rows.map(\.id))])))
+        return queue.shownList
     }
 
     // MARK: Evictions
@@ -107,8 +107,8 @@ extension PlainQueue {
     /// The queue in which nothing is known of the list any more that writes come to target; nil where
     /// each entity of the list is known, or where the list is in `state.db` already.
     ///
-    /// "An evicted child: the whole answer is a miss": such a write may find the base unknown (case 1),
-    /// and the list may show again once the child is back.
+    /// "An evicted child: the whole answer is a miss": such a write finds the base unknown (case 1), and
+    /// the list does not show again before it is read. The child may come back at the same moment.
     func withoutBrokenList(targetedBy modifiers: [PlainModifier]) -> PlainQueue? {
         guard hasList, modifiers.contains(where: { !$0.changes(Self.list).isEmpty }),
             !isTargeted(Self.list), base(Self.list) != .unknown, shownList.base == .unknown

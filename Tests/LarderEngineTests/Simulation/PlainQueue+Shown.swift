@@ -20,6 +20,13 @@ extension PlainQueue {
         )
     }
 
+    /// What is seen of an answer for a target that no file has.
+    func shown(_ path: String, on base: Base) -> Shown {
+        var queue = self
+        queue.set(path, base)
+        return queue.shown(path)
+    }
+
     /// What somebody may see of an entity by its own URL: of what has no answer there, only what
     /// modifiers make of it; nil where there are no entities.
     func shownAtURL(_ path: String) -> Shown? {

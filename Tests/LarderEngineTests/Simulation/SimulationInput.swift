@@ -187,7 +187,7 @@ struct SimulationInput {
             if queue.rows.isShared, !isAlone, unread != after { return [after, unread] }
             if var forgetful = queue.withoutBrokenList(targetedBy: modifiers) {
                 for modifier in modifiers { forgetful.accept(modifier) }
-                return [after, forgetful]
+                return isAlone ? [forgetful] : [after, forgetful]
             }
         case .removed(let id, let isDiscarded):
             let isDone = after.drop(id) || (isDiscarded ? after.discard(id) : after.cancel(id))
@@ -197,7 +197,7 @@ struct SimulationInput {
             guard after.retry(id) else { return [] }
             let retried = queue[id].map { [$0] } ?? []
             if var forgetful = queue.withoutBrokenList(targetedBy: retried), forgetful.retry(id) {
-                return [after, forgetful]
+                return isAlone ? [forgetful] : [after, forgetful]
             }
         case .laneSet(let lane, let isPaused): after.pause(lane, isPaused)
         case .credentialSet: after.renewCredential()

@@ -67,23 +67,21 @@ struct SimulationJudge {
         /// What fetches have shown.
         var heard: [HeardFrame] = []
 
-        /// Whether a frame shows what the network said and the disk did not take: with no base
-        /// there is nothing that modifiers could be shown on.
-        ///
-        /// A list is shown like that only if no write waits on its entities: every unsettled write
-        /// shows (P-04).
+        /// Whether a frame shows what the network said and the disk did not take, with the writes that
+        /// wait: "the view is always base plus the unsettled modifiers" (P-04).
         fileprivate func isUnkept(_ frame: HeardFrame, from queues: [PlainQueue]) -> Bool {
-            guard hasDiskFailed, frame.pending == [] else { return false }
+            guard hasDiskFailed else { return false }
             return inputs.contains { input in
-                switch input.event {
-                case .answeredRead(frame.path, .value(let value), _):
-                    return frame.view == .value(value, isComplete: true)
-                case .answeredList(let rows, _):
-                    let list = PlainValue(["items": .rows(rows)])
-                    return frame.path == PlainQueue.list
-                        && frame.view == .value(list, isComplete: true)
-                        && queues.contains { !$0.hasPending(in: rows) }
-                case _: return false
+                queues.contains { queue in
+                    let shown: PlainQueue.Shown
+                    switch input.event {
+                    case .answeredRead(frame.path, .value(let value), _):
+                        shown = queue.shown(frame.path, on: .value(value))
+                    case .answeredList(let rows, _) where frame.path == PlainQueue.list:
+                        shown = queue.shownList(on: rows)
+                    case _: return false
+                    }
+                    return frame.view == shown.view && frame.pending == shown.pending
                 }
             }
         }
