@@ -24,8 +24,8 @@ struct EngineSimulationTests {
         Lives(seedCount: 2_000, steps: 8), Lives(seedCount: 100, steps: 40),
         Lives(seedCount: 150, steps: 8, hasList: true),
         Lives(seedCount: 60, steps: 40, hasList: true),
-        Lives(seedCount: 2 * ListFault.roundSeeds, steps: 8, hasList: true, hasFaults: true),
-        Lives(seedCount: ListFault.roundSeeds, steps: 40, hasList: true, hasFaults: true),
+        Lives(seedCount: ListFault.roundSeeds, steps: 8, hasList: true, hasFaults: true),
+        Lives(seedCount: 12, steps: 40, hasList: true, hasFaults: true),
     ]
 
     /// A fault that most seeds meet ends the run, one that few meet does not hide the others.
