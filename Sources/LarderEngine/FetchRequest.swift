@@ -75,6 +75,15 @@ struct FetchRequest: Sendable {
     var timeout: Duration { command.timeout ?? origin.fetch.timeout }
     var normalizes: Bool { command.normalizes ?? true }
 
+    /// The time until which a client without a timeout of its own waits for the next bytes of a
+    /// flight; nil if it waits no longer.
+    func due(of flight: Flight?, now: Duration) -> Duration? {
+        guard command.timeout == nil, let due = flight?.originDue(now: now), due > now else {
+            return nil
+        }
+        return due
+    }
+
     func answer(_ cached: ShownAnswer?, now: Timestamp) -> FetchMachine<FetchFailure>.CacheAnswer {
         guard let cached else { return .miss }
         let (entry, revision) = (cached.entry, cached.entry.revision)

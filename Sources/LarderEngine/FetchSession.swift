@@ -25,6 +25,7 @@ struct FetchSession<Printer: FetchPrinter> {
     /// The revision that the client knows, once it was told the last word.
     var known: Revision?
     var passing: PassThroughBody?
+    private(set) var flight: Flight?
     /// Follows the shown id, after the last word.
     var following: Following?
     var hasPendingWrites = false
@@ -125,10 +126,7 @@ struct FetchSession<Printer: FetchPrinter> {
         }
         let (known, pipe) = (isPassed ? nil : cached, passing?.pipe)
         let request = isPassed && cached == nil ? request.withRange : request
-        context.flightStarter.joinOrStart(request, scope, cached: known, pipe: pipe) {
-            [mailbox = mailbox] in
-            mailbox.post(.told($0))
-        }
+        context.flightStarter.join(request, scope, cached: known, pipe: pipe, mailbox)
     }
 
     /// Answers for the cache, immediately unless the bytes have to be read off the loop for a
@@ -153,6 +151,7 @@ struct FetchSession<Printer: FetchPrinter> {
         case .cacheRead(nil):
             // The row is damaged or gone: a miss, which the store has counted.
             await cacheAnswered(.miss)
+        case .joined(let flight): self.flight = flight
         case .told(let outcome):
             networkTime = context.clock.monotonic() - started
             await told(outcome, reader)
@@ -161,6 +160,9 @@ struct FetchSession<Printer: FetchPrinter> {
                 await showCached(.cache(whyNoNetwork: "network-wait"))
             }
         case .deadlineElapsed:
+            if let due = request.due(of: flight, now: context.clock.monotonic()) {
+                return timers.set(until: due, .deadlineElapsed)
+            }
             let timeout = Problem(FlightFailure.timeout, url: request.url)
             switch machine.deadlineElapsed(.problem(timeout)) {
             case .nothing: break
@@ -277,16 +279,13 @@ struct FetchSession<Printer: FetchPrinter> {
         switch afterFinalFrame {
         case .follow: known = revision
         case .end:
-            await say(
-                .end(
-                    EndFrame(
-                        outcome: outcome,
-                        revision: revision,
-                        cacheTime: cacheTime,
-                        networkTime: networkTime
-                    )
-                )
+            let frame = EndFrame(
+                outcome: outcome,
+                revision: revision,
+                cacheTime: cacheTime,
+                networkTime: networkTime
             )
+            await say(.end(frame))
         }
     }
 
@@ -305,6 +304,7 @@ struct FetchSession<Printer: FetchPrinter> {
 enum FetchEvent: Sendable {
     /// Nil where they cannot be read, or are gone.
     case cacheRead([UInt8]?)
+    case joined(Flight)
     case told(FlightOutcome)
     case networkWaitElapsed
     case deadlineElapsed
@@ -314,6 +314,26 @@ enum FetchEvent: Sendable {
     case heartbeatDue
     case hungUp
     case drainBegan
+}
+
+extension FlightStarter {
+    /// Joins or starts a flight, and posts the flight and what it tells.
+    fileprivate func join(
+        _ request: FetchRequest,
+        _ scope: ScopeKey,
+        cached: ShownAnswer?,
+        pipe: BodyPipe?,
+        _ mailbox: Mailbox<FetchEvent>
+    ) {
+        joinOrStart(
+            request,
+            scope,
+            cached: cached,
+            pipe: pipe,
+            joined: { mailbox.post(.joined($0)) },
+            { mailbox.post(.told($0)) }
+        )
+    }
 }
 
 // MARK: The network's answer

@@ -58,16 +58,18 @@ final class Flight: Sendable {
     }
 
     let plan: Plan
-    /// The time until which clients may join, on the monotonic clock.
-    let joinDeadline: Duration
     private let context: EngineContext
+    private let progress: RequestProgress
     private let waiters: Mutex<Waiters>
     // Both orders: a client that is told of the end reads what was stored before it.
     private let hasBecomePrivate = Atomic<Bool>(false)
 
     private struct Waiters {
+        /// The time up to which a client may wait, even if the origin is silent.
         var deadline: Duration
         var waiting: [@Sendable (FlightOutcome) -> Void] = []
+        /// The status of the answer whose body is arriving.
+        var status: Int?
         var outcome: FlightOutcome?
 
         /// Returns the callbacks to call; the list is empty after that.
@@ -78,8 +80,8 @@ final class Flight: Sendable {
         }
     }
 
-    init(_ plan: Plan, context: EngineContext, deadline: Duration, joinDeadline: Duration) {
-        self.joinDeadline = joinDeadline
+    init(_ plan: Plan, context: EngineContext, now: Duration, deadline: Duration) {
+        progress = RequestProgress(now: now)
         self.plan = plan
         self.context = context
         waiters = Mutex(Waiters(deadline: deadline))
@@ -142,11 +144,11 @@ final class Flight: Sendable {
 
     /// Tells the head of an answer that is passed on.
     ///
-    /// From now on the deadline is long, because the body takes the time that the client takes.
+    /// From now on the deadline of one that is not stored is long: a stream of events may be silent.
     func handOver(_ head: PassedHead) {
-        let deadline = context.clock.monotonic() + Limits.requestTimeMax
+        let deadline = context.clock.monotonic() + (plan.isStored ? .zero : Limits.requestTimeMax)
         let waiting = waiters.withLock { waiters in
-            waiters.deadline = deadline
+            waiters.deadline = max(waiters.deadline, deadline)
             return waiters.finish(nil)
         }
         for tell in waiting { tell(.passed(head)) }
@@ -168,18 +170,75 @@ final class Flight: Sendable {
         return StreamedBody(pipe, byteCount: head.byteCount)
     }
 
-    private var deadline: Duration { waiters.withLock { $0.deadline } }
+    /// The earliest end of the origin's time.
+    func originDue(now: Duration) -> Duration {
+        progress.due(after: plan.origin.fetch.timeout, now: now) ?? now
+    }
 
-    func remaining() -> Duration { max(.zero, deadline - context.clock.monotonic()) }
+    private func due(now: Duration) -> Duration {
+        max(waiters.withLock { $0.deadline }, originDue(now: now))
+    }
 
-    /// Returns when the deadline has passed; it may be moved while this waits.
+    func remaining() -> Duration {
+        let now = context.clock.monotonic()
+        return max(.zero, due(now: now) - now)
+    }
+
+    /// Returns when the time is over; it may be prolonged while this waits.
     private func watchDeadline() async -> FlightOutcome? {
         while true {
-            let due = deadline
-            guard (try? await context.clock.sleep(until: due)) != nil, deadline > due else {
+            let now = context.clock.monotonic()
+            let due = self.due(now: now)
+            guard due > now, (try? await context.clock.sleep(until: due)) != nil else {
                 return nil
             }
         }
+    }
+}
+
+// MARK: The body
+
+extension Flight {
+    /// Asks the origin, whose time begins again with each piece of the body.
+    ///
+    /// A body that is stored has to come at the least rate of ``Limits/bodyTime(byteCount:)``.
+    func ask(_ request: UpstreamRequest) async throws(UpstreamError) -> UpstreamReply {
+        waiters.withLock { $0.status = nil }
+        var reply = try await context.ask(request, for: plan.payer.scope)
+        guard plan.isStored else { return reply }
+        let (status, body, clock) = (reply.status, reply.body, context.clock)
+        var (byteCount, time) = (0, Duration.zero)
+        reply.body = UpstreamBody { [self] () async throws(UpstreamError) -> [UInt8]? in
+            let start = clock.monotonic()
+            progress.awaitOrigin(now: start)
+            waiters.withLock { $0.status = status }
+            var piece: [UInt8]?
+            defer {
+                if piece == nil {
+                    progress.awaitOrigin(now: clock.monotonic())
+                } else {
+                    progress.awaitOthers()
+                }
+            }
+            piece = try await body.next()
+            byteCount += piece?.count ?? 0
+            time += clock.monotonic() - start
+            let most = max(plan.origin.fetch.timeout, Limits.bodyTime(byteCount: byteCount))
+            guard time <= most else { throw .timedOut(.body) }
+            return piece
+        }
+        return reply
+    }
+
+    /// A failure as a problem; that of a body that fell silent has the status of the answer.
+    func problem(_ failure: FlightFailure) -> Problem {
+        var problem = Problem(failure, of: plan)
+        guard failure == .timeout, let status = waiters.withLock({ $0.status }) else {
+            return problem
+        }
+        problem.detail = "\(plan.key.url.originText) stopped in the middle of its answer"
+        problem.originStatus = status
+        return problem
     }
 }
 
@@ -331,12 +390,13 @@ struct FlightStarter: Sendable {
     ///
     /// `cached` is the view of the client, which a new flight revalidates.
     ///
-    /// A flight lasts for the origin's own timeout even if its first client waits less: the answer
-    /// is then stored anyway.
+    /// A flight lasts for the origin's own timeout even if its first client waits less, and then as
+    /// long as its body arrives: the answer is then stored anyway.
     ///
     /// With `isAlone` the request joins no flight of the shared scope. With `pipe` a new flight
     /// hands its answer over as it arrives. It stores the answer only with ``BodyPipe/isStored``;
-    /// otherwise it ends when the client no longer reads.
+    /// otherwise it ends when the client no longer reads. `joined` gets the flight before its outcome
+    /// is told.
     func joinOrStart(
         _ request: FetchRequest,
         _ scope: ScopeKey,
@@ -345,6 +405,7 @@ struct FlightStarter: Sendable {
         startsNew: Bool = false,
         isUse: Bool = true,
         pipe: BodyPipe? = nil,
+        joined: @escaping @Sendable (Flight) -> Void = { _ in },
         _ tell: @escaping @Sendable (FlightOutcome) -> Void
     ) {
         let origin = request.origin
@@ -380,20 +441,28 @@ struct FlightStarter: Sendable {
             pipe: pipe
         )
         let now = context.clock.monotonic()
-        let joinDeadline = now + origin.fetch.timeout
-        let deadline = max(now + request.timeout, joinDeadline)
-        let joined = context.flights.join(plan, startsNew: startsNew, now: now) {
-            Flight(plan, context: context, deadline: deadline, joinDeadline: joinDeadline)
+        let deadline = now + max(request.timeout, origin.fetch.timeout)
+        let found = context.flights.join(plan, startsNew: startsNew, now: now) {
+            Flight(plan, context: context, now: now, deadline: deadline)
         }
-        guard let (flight, isNew) = joined else {
+        guard let (flight, isNew) = found else {
             return tell(.failed(Problem(FlightFailure.overloaded, url: request.url)))
         }
+        joined(flight)
         flight.join(until: deadline) { outcome in
             guard flight.isPrivate, flight.plan.payer != scope else {
                 return tell(isNew ? outcome : outcome.forOthers)
             }
             // The answer is private to another client.
-            joinOrStart(request, scope, cached: nil, isAlone: true, isUse: isUse, tell)
+            joinOrStart(
+                request,
+                scope,
+                cached: nil,
+                isAlone: true,
+                isUse: isUse,
+                joined: joined,
+                tell
+            )
         }
         if isNew { send(flight) } else { context.meter.count { $0.flightsJoined += 1 } }
     }

@@ -99,7 +99,7 @@ struct FlightRun: ~Copyable {
     }
 
     private func failed(_ failure: FlightFailure) -> FlightOutcome {
-        .failed(Problem(failure, of: plan))
+        .failed(flight.problem(failure))
     }
 
     // MARK: One attempt
@@ -125,7 +125,7 @@ struct FlightRun: ~Copyable {
         }
         request.acceptsCodings = plan.acceptsCodings && !machine.wantsIdentity
         do throws(UpstreamError) {
-            let reply = try await context.ask(request, for: plan.payer.scope)
+            let reply = try await flight.ask(request)
             return try await arrived(reply)
         } catch {
             if Task.isCancelled { return .finish(cutShort()) }

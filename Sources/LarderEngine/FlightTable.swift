@@ -33,8 +33,8 @@ final class FlightTable: Sendable {
     ///
     /// Returns nil if too many flights are in flight.
     ///
-    /// Clients may join for the origin's own timeout. Later ones start a new flight, because an old
-    /// one may never answer.
+    /// Clients may join until the origin has been silent for its own timeout. Later ones start a new
+    /// flight, because an old one may never answer.
     ///
     /// With `startsNew` it is a new one in any case, which later clients join.
     ///
@@ -49,7 +49,7 @@ final class FlightTable: Sendable {
         let isShared = plan.pipe == nil
         return inFlight.withLock { inFlight in
             if isShared, !startsNew, let flight = inFlight.joinable[plan.key],
-                now < flight.joinDeadline,
+                now < flight.originDue(now: now),
                 plan.takesConfirmation || flight.plan.cached == nil
                     || plan.key.scope.scope != .shared
             {

@@ -221,7 +221,7 @@ private struct PassedWriteRun: Sendable {
     private let answer: PassThroughBody
     private let facts: ModifierRequest
     private let begin: @Sendable (sending RawAnswer) -> Void
-    private let progress: UploadProgress
+    private let progress: RequestProgress
     /// Whether a byte may have left.
     private let isSent = Flag()
 
@@ -234,7 +234,7 @@ private struct PassedWriteRun: Sendable {
     ) {
         (self.context, self.write, self.body) = (context, write, body)
         (self.answer, self.begin) = (answer, begin)
-        progress = UploadProgress(now: context.clock.monotonic())
+        progress = RequestProgress(now: context.clock.monotonic())
         facts = ModifierRequest(
             method: write.method,
             url: write.url,
@@ -325,9 +325,9 @@ private struct PassedWriteRun: Sendable {
         case .upload(let upload):
             request.purpose = .upload
             request.upload = UpstreamUpload(byteCount: upload.byteCount) { [progress, context] in
-                progress.waitForClient()
+                progress.awaitOthers()
                 let piece = try await upload.pipe.next()
-                progress.move(now: context.clock.monotonic())
+                progress.awaitOrigin(now: context.clock.monotonic())
                 return piece
             }
         }
@@ -418,58 +418,5 @@ private struct PassedWriteRun: Sendable {
         problem.retryable = isRepeatable
         problem.hint = "Read the URL again before you repeat the request."
         return problem
-    }
-}
-
-/// When a write last moved on; guarded by a lock.
-private final class UploadProgress: Sendable {
-    private enum State {
-        case moved(Duration)
-        /// The client has to send the next piece, so the origin is not late.
-        case waitsForClient
-        case ended
-    }
-
-    private let state: Mutex<State>
-
-    init(now: Duration) { state = Mutex(.moved(now)) }
-
-    func move(now: Duration) { change(.moved(now)) }
-    func waitForClient() { change(.waitsForClient) }
-
-    private func change(_ new: State) {
-        state.withLock { state in
-            if case .ended = state { return }
-            state = new
-        }
-    }
-
-    /// The origin has answered; false if its time was over before.
-    func end() -> Bool {
-        state.withLock { state in
-            if case .ended = state { return false }
-            state = .ended
-            return true
-        }
-    }
-
-    /// When the time of the origin is over at the earliest; nil once it has answered.
-    func due(after time: Duration, now: Duration) -> Duration? {
-        state.withLock { state in
-            switch state {
-            case .moved(let last): last + time
-            case .waitsForClient: now + time
-            case .ended: nil
-            }
-        }
-    }
-
-    /// Ends the time of the origin if it is over; false if it is not.
-    func expire(after time: Duration, now: Duration) -> Bool {
-        state.withLock { state in
-            guard case .moved(let last) = state, now >= last + time else { return false }
-            state = .ended
-            return true
-        }
     }
 }

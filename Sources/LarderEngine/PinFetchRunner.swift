@@ -281,13 +281,16 @@ final class PinFetchRunner: Sendable {
     }
 
     /// Whether a failure says nothing about other entries: the origin has answered, and is not busy.
+    ///
+    /// A timeout has the status of an answer whose body fell silent.
     private func isOfEntryAlone(
         _ outcome: PinAttempt.Outcome,
         _ attempt: PinAttempt,
         _ context: EngineContext
     ) -> Bool {
         guard case .notReached(let problem?) = outcome,
-            problem.kind == .originStatus || problem.kind == .badAnswer,
+            [.originStatus, .badAnswer].contains(problem.kind)
+                || problem.kind == .timeout && problem.originStatus != nil,
             problem.originStatus != 429, problem.originStatus != 503
         else { return false }
         let scope = attempt.scope.scope

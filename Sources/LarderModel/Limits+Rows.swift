@@ -216,6 +216,11 @@ extension Limits {
 
 /// Bounds of connections to origins and of what comes over them.
 extension Limits {
+    /// How long a request's or an answer's body may take of which so many bytes have come.
+    package static func bodyTime(byteCount: Int) -> Duration {
+        bodyTimeBase + .seconds(byteCount / bodyBytesPerSecondMin)
+    }
+
     /// Time for which an origin counts as captive for pages after a portal was seen.
     package static let captiveTime = Duration.seconds(600)
     /// Time for which a reused connection may say nothing before the request goes to a new one.

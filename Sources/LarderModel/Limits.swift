@@ -185,10 +185,10 @@ package enum Limits {
     package static let idleConnectionTime = Duration.seconds(600)
     /// A request whose bytes stop coming for this long is given up.
     package static let stalledRequestTime = Duration.seconds(30)
-    /// How long a request's body may take however small it is, so that none trickles for ever.
-    package static let requestBodyTime = Duration.seconds(600)
+    /// How long any body may take however small it is, so that none trickles for ever.
+    package static let bodyTimeBase = Duration.seconds(600)
     /// A body that comes at this rate may take as long as it needs: it is that of a slow line.
-    package static let requestBodyBytesPerSecondMin = 1_024
+    package static let bodyBytesPerSecondMin = 1_024
     /// Bodies of requests that are still coming, of all clients and of one uid; each takes up to 1.2 MiB
     /// of memory, and one that came whole with its head is not counted.
     package static let uploadsMax = 256

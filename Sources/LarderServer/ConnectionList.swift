@@ -324,7 +324,6 @@ struct ConnectionWatch {
 
     /// How long the body may take that has come so far.
     private var bodyTime: TimeAmount {
-        TimeAmount(Limits.requestBodyTime)
-            + .seconds(Int64(bodyBytes / Limits.requestBodyBytesPerSecondMin))
+        TimeAmount(Limits.bodyTime(byteCount: bodyBytes))
     }
 }

@@ -104,6 +104,26 @@ struct PinTests {
         }
     }
 
+    @Test("A body that falls silent delays no other pin of its origin")
+    func silentBody() async throws {
+        try await EngineFixture.run(.with { $0.origin.fetch.timeout = .seconds(5) }) { fixture in
+            let other = try fixture.url("/b")
+            for url in [url, other] {
+                fixture.upstream.answer(url, with: .failure(.cancelled))
+                #expect(try await fixture.pin(url).item.state == .waiting)
+            }
+            let pieces: [ScriptedAnswer.Piece] = [.bytes([0x5B]), .hold(Gate())]
+            fixture.upstream.answer(url, with: .reply(pieces: pieces))
+            fixture.upstream.answer(other, with: .json("[2]"))
+            try await fixture.clock.sleepers(until: .seconds(2))
+            fixture.clock.advance(by: .seconds(2))
+            #expect(try await fixture.upstream.held.element(0).url == url)
+            fixture.clock.advance(by: .seconds(5))
+            // No time passes before the request of the other pin.
+            #expect(try await fixture.upstream.asked.element(3).url == other)
+        }
+    }
+
     @Test(
         "An origin's refusal is a problem for the client, and the pin names it",
         arguments: [

@@ -131,12 +131,7 @@ struct SingleFlightTests {
                 pipe: nil
             )
             let joined = engine.context.flights.join(plan, now: .zero) {
-                Flight(
-                    plan,
-                    context: engine.context,
-                    deadline: .seconds(1),
-                    joinDeadline: .seconds(1)
-                )
+                Flight(plan, context: engine.context, now: .zero, deadline: .seconds(1))
             }
             return joined != nil
         }

@@ -65,16 +65,16 @@ struct ConnectionWatchTests {
 
     @Test("A body that trickles is given up after its time, one that comes at a fair rate is not")
     func tricklingBody() {
-        for (bytes, isTaken) in [(1, false), (Limits.requestBodyBytesPerSecondMin * 20, true)] {
+        for (bytes, isTaken) in [(1, false), (Limits.bodyBytesPerSecondMin * 20, true)] {
             var watch = ConnectionWatch(now: start)
             let interval = Duration.seconds(20)
-            let rounds = Int(Limits.requestBodyTime / interval)
+            let rounds = Int(Limits.bodyTimeBase / interval)
             watch.bodyAwaited(now: start)
             for round in 1...rounds {
                 watch.bodyArrived(bytes)
                 watch.readCompleted(isIdle: false, now: after(interval * round))
             }
-            let end = after(Limits.requestBodyTime, .seconds(3))
+            let end = after(Limits.bodyTimeBase, .seconds(3))
             watch.bodyAwaited(now: end)
             #expect(!watch.isOverdue(isIdle: false, waitsForRequest: true, now: end) == isTaken)
             // The next request has its own time.

@@ -12,6 +12,9 @@ package final class ScriptedUpstream: Upstream {
     /// Every request whose task was cancelled while it was held.
     package let givenUp = Recorder<UpstreamRequest>()
 
+    /// Every request whose answer, or whose body, is held.
+    package let held = Recorder<UpstreamRequest>()
+
     /// Every upload, when it has ended.
     package let uploaded = Recorder<Result<[UInt8], UpstreamError>>()
 
@@ -104,6 +107,7 @@ package final class ScriptedUpstream: Upstream {
     }
 
     private func pass(_ gate: Gate, for request: UpstreamRequest) async throws(UpstreamError) {
+        held.record(request)
         do throws(CancellationError) {
             try await gate.wait()
         } catch {

@@ -10,13 +10,15 @@ size=$((5 << 20))
 
 configure_nginx <<'END'
         location /slow/ { limit_rate 500k; }
+        location /trickle/ { limit_rate 500k; }
 END
-mkdir "$www/slow"
+mkdir "$www/slow" "$www/trickle"
 start_nginx
 configure <<END
 cache: {max_bytes: 1GiB, max_entry_bytes: 300MiB}
 origins:
   local: {base_url: "$origin", allow_private: true}
+  trickle: {base_url: "$origin/trickle", allow_private: true, fetch: {timeout: 2s}}
 END
 start_daemon
 
@@ -154,6 +156,19 @@ wait "$player" 2>/dev/null
 await 30 is_stored two
 expect_same_file "the body is stored although the player has left (S47)" "$www/slow/two.bin" \
     "$work/body"
+
+# -- bodies that take longer than `fetch.timeout`, and are never silent for so long
+
+for name in one two; do head -c 2500000 /dev/urandom >"$www/trickle/$name.bin"; done
+"$bin/cachectl" --socket "$socket" pin "$origin/trickle/two.bin" 2>"$work/err" &
+pin=$!
+request GET /o/trickle/one.bin
+expect_equal "a body of 4 s comes whole with a timeout of 2 s" "200 2500000" \
+    "$status $(stat -c %s "$work/body")"
+expect_same_file "its bytes are those of the origin" "$www/trickle/one.bin" "$work/body"
+wait "$pin"
+expect_equal "such a body is pinned by one request" "0 1" \
+    "$? $(grep --count '"GET /trickle/two.bin ' "$work/nginx/access.log")"
 
 # -- a large file (S46)
 

@@ -571,7 +571,7 @@ export type Problem = {
   retryable: boolean;
   /** The next step in one sentence. */
   hint: string;
-  /** The status of the origin's answer, for `urn:larder:origin-status` and `urn:larder:deleted`, and for `urn:larder:entry-too-large` of a 2xx that is not kept. */
+  /** The status of the origin's answer, for `urn:larder:origin-status`, `urn:larder:deleted`, `urn:larder:timeout` in the middle of a body, and `urn:larder:entry-too-large` of a 2xx that is not kept. */
   origin_status?: number;
   /** The path that passes the answer through, for `urn:larder:entry-too-large` of a fetch. */
   raw_href?: string;

@@ -286,8 +286,9 @@ public struct Problem: Error, Codable, Equatable, Sendable {
     public var retryable: Bool
     /// The next step in one sentence.
     public var hint: String
-    /// The status of the origin's answer, for `urn:larder:origin-status` and `urn:larder:deleted`,
-    /// and for `urn:larder:entry-too-large` of a 2xx that is not kept.
+    /// The status of the origin's answer, for `urn:larder:origin-status`, `urn:larder:deleted`,
+    /// `urn:larder:timeout` in the middle of a body, and `urn:larder:entry-too-large` of a 2xx that
+    /// is not kept.
     @OmittedWhenNil public var originStatus: Int?
     /// The path that passes the answer through, for `urn:larder:entry-too-large` of a fetch.
     @OmittedWhenNil public var rawHref: String?
