@@ -165,6 +165,7 @@ package final class Engine: Sendable {
         _ command: RawCommand,
         content: RequestContent? = nil,
         fields: HeaderFields,
+        isHead: Bool = false,
         scope: ScopeKey,
         reader: StoreReader,
         cancellation: ClientCancellation
@@ -175,7 +176,7 @@ package final class Engine: Sendable {
         (order.policy, order.headers) = (command.policy ?? origin.fetch.policy, command.headers)
         let accept = order.headers.list("Accept")
         var request = FetchRequest(order, origin: origin)
-        request.quotesOrigin = true
+        (request.quotesOrigin, request.isHead) = (true, isHead)
         return try await reply(to: request, fields, accept, scope, reader, cancellation)
     }
 
@@ -183,13 +184,15 @@ package final class Engine: Sendable {
     package func get(
         _ order: FetchOrder,
         fields: HeaderFields,
+        isHead: Bool = false,
         scope: ScopeKey,
         reader: StoreReader,
         cancellation: ClientCancellation
     ) async throws(Problem) -> RawReply? {
         let origin = try context.origin(of: order.url, in: scope)
         try order.content?.check(order.url, origin)
-        let request = FetchRequest(order, origin: origin)
+        var request = FetchRequest(order, origin: origin)
+        request.isHead = isHead
         return try await reply(to: request, fields, nil, scope, reader, cancellation)
     }
 
@@ -209,7 +212,7 @@ package final class Engine: Sendable {
             accept: accept
         )
         var request = FetchRequest(order, origin: given.origin, raw: rules)
-        request.quotesOrigin = given.quotesOrigin
+        (request.quotesOrigin, request.isHead) = (given.quotesOrigin, given.isHead)
         request.range = RangeFields(fields)
         let printer = RawPrinter(
             clock: clock,

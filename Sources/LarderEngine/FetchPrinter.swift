@@ -1,6 +1,7 @@
 package import LarderModel
 package import LarderStore
 import LarderStrategy
+import LarderUpstream
 package import LarderWire
 
 protocol FetchPrinter {
@@ -76,6 +77,29 @@ enum FetchFailure: Equatable, Sendable {
         case .refused(_, let problem) where problem.kind == .redirectRefused: false
         case .refused, .passed: status.map { ![500, 502, 503, 504].contains($0) } ?? false
         }
+    }
+}
+
+struct PassedHead: Equatable, Sendable {
+    let status: Int
+    let headers: HeaderFields
+    var cookies = HeaderFields()
+    let byteCount: Int64?
+    /// Whether it answers a range of the whole body, which is being stored.
+    let isOfRange: Bool
+    var is2xx: Bool { (200..<300).contains(status) }
+
+    init(_ reply: UpstreamReply, isOfRange: Bool = false) {
+        self.isOfRange = isOfRange
+        status = reply.status
+        var headers = reply.headers.endToEnd
+        if headers.isOfDecodedBody, let tag = headers["ETag"], tag.hasPrefix("\"") {
+            // A strong tag would name the coded bytes.
+            headers.set("ETag", "W/\(tag)")
+        }
+        self.headers = headers
+        cookies = reply.headers.cookies
+        byteCount = reply.headers["Content-Length"].flatMap { Int64($0) }
     }
 }
 

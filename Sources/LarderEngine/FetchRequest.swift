@@ -18,6 +18,8 @@ struct FetchRequest: Sendable {
     var quotesOrigin = false
     /// The client's Range of a raw read.
     var range: RangeFields?
+    /// Whether it is a raw HEAD.
+    var isHead = false
 
     init(
         _ command: FetchOrder,
@@ -50,6 +52,14 @@ struct FetchRequest: Sendable {
     func streamsRange(_ context: EngineContext, _ scope: ScopeKey) -> Bool {
         range?.isOfWholeBody == true && showsAnswer(context, scope)
     }
+
+    /// Whether the head of the origin's answer is sufficient, if nothing is stored.
+    func wantsHead(_ context: EngineContext, _ scope: ScopeKey) -> Bool {
+        isHead && showsAnswer(context, scope)
+    }
+
+    /// The body of an answer to HEAD, of which nothing is read; nil for another request.
+    var noBody: PassThroughBody? { isHead ? PassThroughBody() : nil }
 
     /// Whether the answer goes to the client without being stored, as the client wants it.
     ///

@@ -340,7 +340,7 @@ extension FlightStarter {
 
 extension FetchSession {
     mutating func told(_ outcome: FlightOutcome, _ reader: StoreReader) async {
-        if case .passed(let head) = outcome, let passing, (200..<300).contains(head.status) {
+        if case .passed(let head) = outcome, head.is2xx, let passing = passing ?? request.noBody {
             guard case .showAnd = machine.networkAnswered(.current(Revision(0))) else { return }
             return await say(.passed(head, passing))
         }

@@ -68,6 +68,10 @@ final class Flight: Sendable {
         /// The time up to which a client may wait, even if the origin is silent.
         var deadline: Duration
         var waiting: [@Sendable (FlightOutcome) -> Void] = []
+        /// Clients that want only the head of the answer.
+        var wantingHead: [@Sendable (FlightOutcome) -> Void] = []
+        /// The head of the answer whose body is arriving, if no other fields may be shown.
+        var head: PassedHead?
         /// The status of the answer whose body is arriving.
         var status: Int?
         var outcome: FlightOutcome?
@@ -75,8 +79,8 @@ final class Flight: Sendable {
         /// Returns the callbacks to call; the list is empty after that.
         mutating func finish(_ outcome: FlightOutcome?) -> [@Sendable (FlightOutcome) -> Void] {
             self.outcome = outcome
-            defer { waiting = [] }
-            return waiting
+            defer { (waiting, wantingHead) = ([], []) }
+            return waiting + wantingHead
         }
     }
 
@@ -89,12 +93,19 @@ final class Flight: Sendable {
 
     /// Calls `tell` once with the outcome, and keeps the flight going until `deadline` at least.
     ///
-    /// The call may come before this returns, on any thread.
-    func join(until deadline: Duration, _ tell: @escaping @Sendable (FlightOutcome) -> Void) {
-        let outcome = waiters.withLock { waiters in
+    /// The call may come before this returns, on any thread. With `wantsHead` the outcome may be the
+    /// head of an answer whose body is arriving.
+    func join(
+        until deadline: Duration,
+        wantsHead: Bool,
+        _ tell: @escaping @Sendable (FlightOutcome) -> Void
+    ) {
+        let outcome = waiters.withLock { waiters -> FlightOutcome? in
             waiters.deadline = max(waiters.deadline, deadline)
-            if waiters.outcome == nil { waiters.waiting.append(tell) }
-            return waiters.outcome
+            if let outcome = waiters.outcome { return outcome }
+            if wantsHead, let head = waiters.head { return .passed(head) }
+            if wantsHead { waiters.wantingHead.append(tell) } else { waiters.waiting.append(tell) }
+            return nil
         }
         if let outcome { tell(outcome) }
     }
@@ -154,18 +165,26 @@ final class Flight: Sendable {
         for tell in waiting { tell(.passed(head)) }
     }
 
-    /// Tells the head of an answer that is stored while the client takes it; nil if the client waits
-    /// for the stored answer.
+    /// Tells the head of an answer that is received to the clients that want only the head, and to
+    /// the client that takes the body while it is stored.
     ///
-    /// An entity of the answer may be newer in the store, so that other bytes show. The body may be
-    /// a refusal.
-    func handOver(stored reply: UpstreamReply) -> StreamedBody? {
-        guard let pipe = plan.pipe, reply.status == 200, reply.headers["Content-Length"] != "0",
+    /// Nil if no client takes the body. An entity of the answer may be newer in the store, so that
+    /// other bytes show. The body may be a refusal.
+    func handOver(_ reply: UpstreamReply, isStored: Bool) -> StreamedBody? {
+        guard
             plan.rules == nil && plan.origin.fetch.refusedIf.isEmpty
                 || !ResponseHead.isJSON(reply.headers)
         else { return nil }
-        var head = PassedHead(reply)
-        head.isOfRange = true
+        let head = PassedHead(reply, isOfRange: true)
+        let wanting = waiters.withLock { waiters in
+            defer { waiters.wantingHead = [] }
+            waiters.head = head
+            return waiters.wantingHead
+        }
+        for tell in wanting { tell(.passed(head)) }
+        guard isStored, let pipe = plan.pipe, reply.status == 200,
+            reply.headers["Content-Length"] != "0"
+        else { return nil }
         handOver(head)
         return StreamedBody(pipe, byteCount: head.byteCount)
     }
@@ -203,7 +222,7 @@ extension Flight {
     ///
     /// A body that is stored has to come at the least rate of ``Limits/bodyTime(byteCount:)``.
     func ask(_ request: UpstreamRequest) async throws(UpstreamError) -> UpstreamReply {
-        waiters.withLock { $0.status = nil }
+        waiters.withLock { ($0.status, $0.head) = (nil, nil) }
         var reply = try await context.ask(request, for: plan.payer.scope)
         guard plan.isStored else { return reply }
         let (status, body, clock) = (reply.status, reply.body, context.clock)
@@ -281,7 +300,10 @@ enum FlightOutcome: Sendable {
         case .deleted(let revision, let status, var words, let isStored):
             words?.cookies = HeaderFields()
             return .deleted(revision, status: status, words, isStored: isStored)
-        case .failed, .passed: return self
+        case .passed(var head):
+            head.cookies = HeaderFields()
+            return .passed(head)
+        case .failed: return self
         }
     }
 
@@ -342,27 +364,6 @@ struct OriginRefusal: Equatable, Sendable {
         (status, headers) = (reply.status, reply.headers.endToEnd)
         cookies = reply.headers.cookies
         (self.body, self.isWhole) = (body, isWhole)
-    }
-}
-
-struct PassedHead: Equatable, Sendable {
-    let status: Int
-    let headers: HeaderFields
-    var cookies = HeaderFields()
-    let byteCount: Int64?
-    /// Whether it answers a range of the whole body, which is being stored.
-    var isOfRange = false
-
-    init(_ reply: UpstreamReply) {
-        status = reply.status
-        var headers = reply.headers.endToEnd
-        if headers.isOfDecodedBody, let tag = headers["ETag"], tag.hasPrefix("\"") {
-            // A strong tag would name the coded bytes.
-            headers.set("ETag", "W/\(tag)")
-        }
-        self.headers = headers
-        cookies = reply.headers.cookies
-        byteCount = reply.headers["Content-Length"].flatMap { Int64($0) }
     }
 }
 
@@ -449,7 +450,8 @@ struct FlightStarter: Sendable {
             return tell(.failed(Problem(FlightFailure.overloaded, url: request.url)))
         }
         joined(flight)
-        flight.join(until: deadline) { outcome in
+        let wantsHead = cached == nil && pipe == nil && request.wantsHead(context, scope)
+        flight.join(until: deadline, wantsHead: wantsHead) { outcome in
             guard flight.isPrivate, flight.plan.payer != scope else {
                 return tell(isNew ? outcome : outcome.forOthers)
             }

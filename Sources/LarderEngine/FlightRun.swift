@@ -213,7 +213,7 @@ struct FlightRun: ~Copyable {
             goesOnInMemory: true,
             mayBeCutJSON: reply.endsWithConnection && ResponseHead.isJSON(reply.headers)
         )
-        var client = freshness.mayBeStored ? flight.handOver(stored: reply) : nil
+        var client = flight.handOver(reply, isStored: freshness.mayBeStored)
         if client != nil { machine.handedOver() }
         let taken: BodyReceiver.ReceivedBody
         do {

@@ -160,12 +160,19 @@ expect_same_file "the body is stored although the player has left (S47)" "$www/s
 # -- bodies that take longer than `fetch.timeout`, and are never silent for so long
 
 for name in one two; do head -c 2500000 /dev/urandom >"$www/trickle/$name.bin"; done
+request HEAD /o/trickle/one.bin
+expect_equal "HEAD is answered when the head is there" "200 2500000" \
+    "$status $(header Content-Length)"
+request GET /o/trickle/one.bin --header 'Cache-Control: only-if-cached'
+expect_equal "which is before the body is stored" 504 "$status"
 "$bin/cachectl" --socket "$socket" pin "$origin/trickle/two.bin" 2>"$work/err" &
 pin=$!
 request GET /o/trickle/one.bin
 expect_equal "a body of 4 s comes whole with a timeout of 2 s" "200 2500000" \
     "$status $(stat -c %s "$work/body")"
 expect_same_file "its bytes are those of the origin" "$www/trickle/one.bin" "$work/body"
+expect_equal "HEAD and GET were one request" 1 \
+    "$(grep --count ' /trickle/one.bin ' "$work/nginx/access.log")"
 wait "$pin"
 expect_equal "such a body is pinned by one request" "0 1" \
     "$? $(grep --count '"GET /trickle/two.bin ' "$work/nginx/access.log")"

@@ -254,6 +254,7 @@ struct RawRoutes {
             command,
             content: content,
             fields: readFields,
+            isHead: exchange.head.method == .HEAD,
             scope: exchange.scope(command.account),
             reader: loop.reader,
             cancellation: exchange.cancellation
@@ -272,6 +273,7 @@ struct RawRoutes {
         let reply = try await exchange.engine.get(
             order,
             fields: readFields,
+            isHead: exchange.head.method == .HEAD,
             scope: exchange.scope(order.account),
             reader: loop.reader,
             cancellation: exchange.cancellation
