@@ -150,7 +150,9 @@ struct Settling: WriterPart {
         }
         try forgetTargets(names, step.revision)
         if settlement.isReadAgain, !row.isAnswered {
-            let deleted = settlement.isDeletion ? targets.deleted : []
+            let deleted =
+                settlement.isDeletion
+                ? Set(targets.filter(\.result.isTombstone).map(\.name)) : []
             for name in names.unique + waiting where !removed.contains(name) {
                 let isDeleted = deleted.contains(name)
                 try isDeleted ? endRead(name, step.revision) : wantRead(name, step.revision)
@@ -484,20 +486,5 @@ extension Settlement.Outcome {
         case .failed: .failed
         case .cancelled: .cancelled
         }
-    }
-}
-
-extension [(name: TargetName, result: TargetOutcome)] {
-    /// The targets that have a tombstone now.
-    fileprivate var deleted: Set<TargetName> {
-        Set(
-            filter { target in
-                switch target.result {
-                case .tombstone: true
-                case .put(let entry, _): entry.kind == .tombstone
-                case .keep, .answer, .markStale, .lost: false
-                }
-            }.map(\.name)
-        )
     }
 }

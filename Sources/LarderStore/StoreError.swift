@@ -51,7 +51,7 @@ package enum StoreError: Error, Equatable {
     package var message: String {
         switch self {
         case .cannotOpen(let path, let reason): "cannot open \(path): \(reason)"
-        case .inUse(let path): "\(path) is in use by another larderd; stop that one first: pgrep -a larderd shows it"
+        case .inUse(let path): "\(path) is in use by another larderd: stop it (pgrep -a larderd)"
         case .newer(let path, let found, let known, let copy):
             "\(path) has schema version \(found), this larderd knows up to \(known): install a larderd "
                 + "that knows version \(found)"

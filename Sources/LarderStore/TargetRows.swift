@@ -10,6 +10,15 @@ enum TargetOutcome {
     case tombstone(Entry)
     case markStale
     case lost(LostView)
+
+    /// Whether the target has a tombstone now.
+    var isTombstone: Bool {
+        switch self {
+        case .tombstone: true
+        case .put(let entry, _): entry.kind == .tombstone
+        case .keep, .answer, .markStale, .lost: false
+        }
+    }
 }
 
 /// A step in `state.db`: its revision, and the moment at which it is made.
