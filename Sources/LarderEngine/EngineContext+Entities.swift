@@ -172,15 +172,6 @@ extension EngineContext {
         else { return }
         await noteAnswer(for: id, hasEntity: true, plan, fence)
     }
-
-    /// The problem of a refused read; a retry may succeed while a client renews the credential.
-    func refusal(_ status: Int, _ plan: Flight.Plan) -> Problem {
-        var problem = Problem(refusal: status, "\(plan.key.url.originText) answered \(status)")
-        if [401, 407].contains(status), credentials.isRenewed(plan.origin, plan.payer.scope) {
-            problem.retryable = true
-        }
-        return problem
-    }
 }
 
 package struct Entities: EnginePart {

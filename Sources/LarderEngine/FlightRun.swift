@@ -468,7 +468,7 @@ struct FlightRun: ~Copyable {
         let (quoted, isWhole) = await reply.body.read(upTo: Limits.quotedBodyBytesMax)
         guard case .report(let status) = machine.bodyArrived() else { return .finish(cutShort()) }
         await context.noteRefusal(status, plan, read?.fence)
-        let problem = context.refusal(status, plan)
+        let problem = plan.refusal(status, context.credentials)
         return .finish(FlightOutcome(OriginRefusal(reply, quoted, isWhole: isWhole), problem))
     }
 

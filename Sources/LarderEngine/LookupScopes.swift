@@ -85,14 +85,16 @@ extension EngineContext {
     func variantPlaces(of id: EntryID, _ scope: ScopeKey) -> VariantPlaces? {
         id.variantPrefix.map { VariantPlaces(prefix: $0, scopes: lookupScopes(scope, id).scopes) }
     }
+}
 
+extension NewChange {
     /// The change of one target by an effect in bytes.
-    func change(of id: EntryID, _ effect: [UInt8], _ scope: ScopeKey) -> NewChange {
-        NewChange(
+    init(of id: EntryID, _ effect: [UInt8], _ scope: ScopeKey, _ context: EngineContext) {
+        self.init(
             id: id,
             effect: effect,
-            isOfSharedRow: sharedScope(of: id, for: scope) != nil,
-            variants: variantPlaces(of: id, scope)
+            isOfSharedRow: context.sharedScope(of: id, for: scope) != nil,
+            variants: context.variantPlaces(of: id, scope)
         )
     }
 }

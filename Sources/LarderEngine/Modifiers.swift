@@ -150,7 +150,7 @@ package struct Modifiers: EnginePart {
                 body: body
             ),
             changes: PlacedChanges(context: context).adding(
-                to: zip(effects, targets).map { context.change(of: $1, $0, scope) },
+                to: zip(effects, targets).map { NewChange(of: $1, $0, scope, context) },
                 known.changes.map(\.effect),
                 scope
             ),

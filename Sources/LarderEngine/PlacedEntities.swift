@@ -133,7 +133,7 @@ struct PlacedChanges: EnginePart {
                 if places[id] == nil {
                     guard all.count - changes.count < Limits.placedEntitiesMax else { return all }
                     places[id] = all.count
-                    var implied = context.change(of: id, said.bytes, scope)
+                    var implied = NewChange(of: id, said.bytes, scope, context)
                     implied.isImplied = true
                     all.append(implied)
                 }
@@ -151,7 +151,7 @@ struct PlacedChanges: EnginePart {
             for id in origins.named(by: effect, in: change.id, for: uid) where places[id] == nil {
                 guard all.count - changes.count < Limits.placedEntitiesMax else { return all }
                 places[id] = all.count
-                var implied = context.change(of: id, Effect.none.bytes, scope)
+                var implied = NewChange(of: id, Effect.none.bytes, scope, context)
                 implied.isImplied = true
                 all.append(implied)
             }

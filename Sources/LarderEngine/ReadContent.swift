@@ -209,6 +209,15 @@ extension Flight.Plan {
         }
     }
 
+    /// The problem of a refused read; a retry may succeed while a client renews the credential.
+    func refusal(_ status: Int, _ credentials: CredentialTable) -> Problem {
+        var problem = Problem(refusal: status, "\(key.url.originText) answered \(status)")
+        if [401, 407].contains(status), credentials.isRenewed(origin, payer.scope) {
+            problem.retryable = true
+        }
+        return problem
+    }
+
     /// The refusal in the body of a 2xx, by the origin's `refused_if`; nil if it is an answer.
     ///
     /// A body that is too large to be looked through is no answer to a read with a body.

@@ -118,7 +118,7 @@ struct AnswerWriter: WriterPart {
         for (number, id) in entities.ids.enumerated() {
             let name = TargetName(scope, id)
             let saved = try state.rows.entry(name)
-            // Other rows count as writes do, or take what the server says.
+            // A row that no pin counts is counted with the writes, or takes what the server says.
             if let row = saved?.claim, row.isTargeted || !row.isPinned && !row.isInPins { continue }
             let held = if let saved { saved.held } else { try cachedEntity(name, now) }
             let merged = entities.merged(number, into: held).held

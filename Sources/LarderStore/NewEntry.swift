@@ -189,7 +189,7 @@ package struct NewEntities: Sendable {
         self.cause = cause
     }
 
-    /// An entity with what came of it, except the members that are kept.
+    /// An entity with what the answer has of it, except the members that are kept.
     func merged(_ number: Int, into held: HeldEntity) -> MergedEntity {
         split.merged(number, into: held, fetch: fetch.number, keeping: kept[number] ?? .none)
     }

@@ -254,11 +254,11 @@ private struct ObjectEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
         keyedBy type: Nested.Type,
         forKey key: Key
     ) -> KeyedEncodingContainer<Nested> {
-        preconditionFailure("a wire type nests no containers by hand")
+        preconditionFailure("a wire type asks for no nested container")
     }
 
     func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-        preconditionFailure("a wire type nests no containers by hand")
+        preconditionFailure("a wire type asks for no nested container")
     }
 
     /// The object itself, for ``Flattened``.
@@ -295,11 +295,11 @@ private struct ArrayEncoding: UnkeyedEncodingContainer {
     func nestedContainer<Nested: CodingKey>(
         keyedBy type: Nested.Type
     ) -> KeyedEncodingContainer<Nested> {
-        preconditionFailure("a wire type nests no containers by hand")
+        preconditionFailure("a wire type asks for no nested container")
     }
 
     func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
-        preconditionFailure("a wire type nests no containers by hand")
+        preconditionFailure("a wire type asks for no nested container")
     }
 
     func superEncoder() -> any Encoder { preconditionFailure("a wire type has no superclass") }

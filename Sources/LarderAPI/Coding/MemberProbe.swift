@@ -126,11 +126,11 @@ package final class MemberProbe: Decoder {
             keyedBy type: Nested.Type,
             forKey key: Key
         ) -> KeyedDecodingContainer<Nested> {
-            preconditionFailure("a wire type nests no containers by hand")
+            preconditionFailure("a wire type asks for no nested container")
         }
 
         func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedDecodingContainer {
-            preconditionFailure("a wire type nests no containers by hand")
+            preconditionFailure("a wire type asks for no nested container")
         }
 
         func superDecoder() -> any Decoder { probe }

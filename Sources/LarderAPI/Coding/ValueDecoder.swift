@@ -192,11 +192,11 @@ private struct ObjectDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         keyedBy type: Nested.Type,
         forKey key: Key
     ) -> KeyedDecodingContainer<Nested> {
-        preconditionFailure("a wire type nests no containers by hand")
+        preconditionFailure("a wire type asks for no nested container")
     }
 
     func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedDecodingContainer {
-        preconditionFailure("a wire type nests no containers by hand")
+        preconditionFailure("a wire type asks for no nested container")
     }
 
     /// The object itself, for ``Flattened``.
@@ -247,11 +247,11 @@ private struct ArrayDecoding: UnkeyedDecodingContainer {
     func nestedContainer<Nested: CodingKey>(
         keyedBy type: Nested.Type
     ) -> KeyedDecodingContainer<Nested> {
-        preconditionFailure("a wire type nests no containers by hand")
+        preconditionFailure("a wire type asks for no nested container")
     }
 
     func nestedUnkeyedContainer() -> any UnkeyedDecodingContainer {
-        preconditionFailure("a wire type nests no containers by hand")
+        preconditionFailure("a wire type asks for no nested container")
     }
 
     func superDecoder() -> any Decoder { preconditionFailure("a wire type has no superclass") }
