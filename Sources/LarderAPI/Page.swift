@@ -22,18 +22,12 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     public let milliseconds: Int64
 
     /// A moment so many milliseconds after 1970-01-01T00:00:00Z.
-    public init(milliseconds: Int64) {
-        self.milliseconds = milliseconds
-    }
+    public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
-    package init(_ moment: LarderModel.Timestamp) {
-        milliseconds = moment.milliseconds
-    }
+    package init(_ moment: LarderModel.Timestamp) { milliseconds = moment.milliseconds }
 
     /// The moment as it travels.
-    public var text: String {
-        LarderModel.Timestamp(milliseconds: milliseconds).rfc3339
-    }
+    public var text: String { LarderModel.Timestamp(milliseconds: milliseconds).rfc3339 }
 
     /// Whether a moment is before another.
     public static func < (left: Timestamp, right: Timestamp) -> Bool {

@@ -21,9 +21,7 @@ public struct NamedValues<Value: Codable & Sendable>: Sendable {
     public var members: [Member]
 
     /// These members in this order.
-    public init(_ members: [Member] = []) {
-        self.members = members
-    }
+    public init(_ members: [Member] = []) { self.members = members }
 
     /// The value of the last member of this name.
     public subscript(name: String) -> Value? {
@@ -74,9 +72,7 @@ struct GivenName: CodingKey {
     let stringValue: String
     var intValue: Int? { nil }
 
-    init(stringValue: String) {
-        self.stringValue = stringValue
-    }
+    init(stringValue: String) { self.stringValue = stringValue }
 
     init?(intValue: Int) { nil }
 }
@@ -90,9 +86,7 @@ public struct OmittedWhenNil<Value: Codable> {
     public var wrappedValue: Value?
 
     /// A property with this value.
-    public init(wrappedValue: Value?) {
-        self.wrappedValue = wrappedValue
-    }
+    public init(wrappedValue: Value?) { self.wrappedValue = wrappedValue }
 }
 
 extension OmittedWhenNil: Sendable where Value: Sendable {}
@@ -102,14 +96,10 @@ extension OmittedWhenNil: Hashable where Value: Hashable {}
 /// Outside of an object there is nothing to leave out, so the value is written as any optional is.
 extension OmittedWhenNil: Codable {
     /// Reads a value or null.
-    public init(from decoder: any Decoder) throws {
-        wrappedValue = try Value?(from: decoder)
-    }
+    public init(from decoder: any Decoder) throws { wrappedValue = try Value?(from: decoder) }
 
     /// Writes the value or null.
-    public func encode(to encoder: any Encoder) throws {
-        try wrappedValue.encode(to: encoder)
-    }
+    public func encode(to encoder: any Encoder) throws { try wrappedValue.encode(to: encoder) }
 }
 
 // The compiler takes these in the code that it makes for a type with such a property.
@@ -150,9 +140,7 @@ public struct Flattened<Value: Codable> {
     public var wrappedValue: Value
 
     /// A property with this value.
-    public init(wrappedValue: Value) {
-        self.wrappedValue = wrappedValue
-    }
+    public init(wrappedValue: Value) { self.wrappedValue = wrappedValue }
 }
 
 extension Flattened: Sendable where Value: Sendable {}
@@ -161,14 +149,10 @@ extension Flattened: Hashable where Value: Hashable {}
 
 extension Flattened: Codable {
     /// Reads the value.
-    public init(from decoder: any Decoder) throws {
-        wrappedValue = try Value(from: decoder)
-    }
+    public init(from decoder: any Decoder) throws { wrappedValue = try Value(from: decoder) }
 
     /// Writes the value.
-    public func encode(to encoder: any Encoder) throws {
-        try wrappedValue.encode(to: encoder)
-    }
+    public func encode(to encoder: any Encoder) throws { try wrappedValue.encode(to: encoder) }
 }
 
 // The compiler takes these in the code that it makes for a type with such a property. The coder
@@ -207,19 +191,13 @@ public struct RawJSON: Hashable, Sendable {
     }
 
     /// Nil for a text that is not one JSON value.
-    public init?(_ text: String) {
-        self.init(Array(text.utf8))
-    }
+    public init?(_ text: String) { self.init(Array(text.utf8)) }
 
     /// The value in its compact spelling.
-    package init(_ value: JSONValue) {
-        bytes = value.bytes
-    }
+    package init(_ value: JSONValue) { bytes = value.bytes }
 
     /// Bytes that are known to be one JSON value.
-    package init(unchecked bytes: [UInt8]) {
-        self.bytes = bytes
-    }
+    package init(unchecked bytes: [UInt8]) { self.bytes = bytes }
 
     /// JSON on one line, anything else as a string.
     package init(quoting bytes: [UInt8]) {

@@ -332,9 +332,7 @@ package enum APIDecodingError: Error, Equatable, Sendable {
         }
     }
 
-    private static func within(_ place: String) -> String {
-        place.isEmpty ? "" : " in '\(place)'"
-    }
+    private static func within(_ place: String) -> String { place.isEmpty ? "" : " in '\(place)'" }
 }
 
 extension APIDecodingError.Source {

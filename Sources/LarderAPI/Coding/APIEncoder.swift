@@ -73,9 +73,7 @@ final class EncodingState {
     @exclusivity(unchecked) private(set) var open: [Container] = []
     private var names = NamesOfTypes.taken()
 
-    init(_ json: JSONWriter) {
-        self.json = json
-    }
+    init(_ json: JSONWriter) { self.json = json }
 
     /// Leaves the names to the next encoder or decoder; this one is not used after it.
     func giveNamesBack() { names.giveBack() }
@@ -150,9 +148,7 @@ private struct ValueEncoder: Encoder {
         return ArrayEncoding(state: state, depth: depth + 1)
     }
 
-    func singleValueContainer() -> any SingleValueEncodingContainer {
-        SingleEncoding(state: state)
-    }
+    func singleValueContainer() -> any SingleValueEncodingContainer { SingleEncoding(state: state) }
 
     private func begin(_ container: EncodingState.Container) {
         guard state.open.count > depth else { return state.begin(container) }

@@ -145,9 +145,7 @@ package final class MemberProbe: Decoder {
 
         func decodeNil() -> Bool { true }
 
-        func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-            try placeholder(type)
-        }
+        func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try placeholder(type) }
 
         func nestedContainer<Nested: CodingKey>(
             keyedBy type: Nested.Type
@@ -164,9 +162,7 @@ package final class MemberProbe: Decoder {
 
         func decodeNil() -> Bool { true }
 
-        func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-            try placeholder(type)
-        }
+        func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try placeholder(type) }
     }
 }
 

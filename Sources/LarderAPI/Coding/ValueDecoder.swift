@@ -144,9 +144,7 @@ private struct ObjectDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     /// Members whose names are keys as they are: of a dictionary.
     var allKeys: [Key] { members.compactMap { Key(stringValue: $0.name) } }
 
-    func contains(_ key: Key) -> Bool {
-        decoder.value(names.text(key), in: members) != nil
-    }
+    func contains(_ key: Key) -> Bool { decoder.value(names.text(key), in: members) != nil }
 
     func decodeNil(forKey key: Key) throws -> Bool {
         if case .null = try node(key).content { true } else { false }
@@ -203,9 +201,7 @@ private struct ObjectDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func superDecoder(forKey key: Key) -> any Decoder { decoder }
     func superDecoder() -> any Decoder { decoder }
 
-    private func path(_ key: Key) -> WirePath {
-        .member(names.text(key), of: decoder.path)
-    }
+    private func path(_ key: Key) -> WirePath { .member(names.text(key), of: decoder.path) }
 
     private func node(_ key: Key) throws(APIDecodingError) -> WireNode {
         let name = names.text(key)

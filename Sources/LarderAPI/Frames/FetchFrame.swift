@@ -81,9 +81,7 @@ extension FetchFrame: Codable, WireUnion {
     }
 
     /// Writes the type, then the members of the frame.
-    public func encode(to encoder: any Encoder) throws {
-        try encodeMembers(to: encoder)
-    }
+    public func encode(to encoder: any Encoder) throws { try encodeMembers(to: encoder) }
 }
 
 extension BatchFrame: Codable, WireUnion {
@@ -101,9 +99,7 @@ extension BatchFrame: Codable, WireUnion {
     }
 
     /// Writes the type, then the members of the frame.
-    public func encode(to encoder: any Encoder) throws {
-        try encodeMembers(to: encoder)
-    }
+    public func encode(to encoder: any Encoder) throws { try encodeMembers(to: encoder) }
 }
 
 /// A frame that only a newer daemon knows.
@@ -268,9 +264,7 @@ public struct ProblemFrame: FrameMembers, Equatable {
     /// The problem.
     public var problem: Problem
 
-    package init(_ problem: Problem) {
-        (source, self.problem) = (.network, problem)
-    }
+    package init(_ problem: Problem) { (source, self.problem) = (.network, problem) }
 }
 
 /// An origin is in another state.
@@ -293,9 +287,7 @@ public struct HeartbeatFrame: RevisionFrame, Equatable {
     /// Revision up to which everything was told.
     public var rev: Int64
 
-    package init(_ revision: Revision) {
-        rev = revision.number
-    }
+    package init(_ revision: Revision) { rev = revision.number }
 }
 
 /// Nothing is cached under an id.
@@ -303,9 +295,7 @@ public struct MissFrame: FrameMembers, Equatable {
     /// The id.
     public var id: String
 
-    package init(_ id: EntryID) {
-        self.id = id.description
-    }
+    package init(_ id: EntryID) { self.id = id.description }
 }
 
 /// An entry is deleted.
@@ -378,7 +368,5 @@ public struct FetchOutcome: WireEnum {
     public let rawValue: String
 
     /// A value, known or not.
-    public init(rawValue: String) {
-        self.rawValue = rawValue
-    }
+    public init(rawValue: String) { self.rawValue = rawValue }
 }

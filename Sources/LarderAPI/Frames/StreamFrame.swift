@@ -52,9 +52,7 @@ extension StreamFrame {
     }
 
     /// The frame as one line of JSON Lines, its line feed included.
-    package func encodedLine() -> [UInt8] {
-        encodedJSON() + [UInt8(ascii: "\n")]
-    }
+    package func encodedLine() -> [UInt8] { encodedJSON() + [UInt8(ascii: "\n")] }
 
     func encodeMembers(to encoder: any Encoder) throws {
         let (type, members) = parts

@@ -73,9 +73,7 @@ extension WatchFrame: Codable, WireUnion {
     }
 
     /// Writes the type, then the members of the frame.
-    public func encode(to encoder: any Encoder) throws {
-        try encodeMembers(to: encoder)
-    }
+    public func encode(to encoder: any Encoder) throws { try encodeMembers(to: encoder) }
 }
 
 /// The answer to a long poll.
@@ -87,9 +85,7 @@ public struct WatchReport: Codable, Equatable, Sendable {
     /// The value of `since` that asks for what follows.
     public var rev: Int64
 
-    package init(rev: Int64, items: [WatchFrame]) {
-        (self.rev, self.items) = (rev, items)
-    }
+    package init(rev: Int64, items: [WatchFrame]) { (self.rev, self.items) = (rev, items) }
 }
 
 /// An entry or an entity has another value, or is deleted.
@@ -351,7 +347,5 @@ public struct WatchOutcome: WireEnum {
     public let rawValue: String
 
     /// A value, known or not.
-    public init(rawValue: String) {
-        self.rawValue = rawValue
-    }
+    public init(rawValue: String) { self.rawValue = rawValue }
 }

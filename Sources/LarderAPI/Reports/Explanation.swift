@@ -73,9 +73,7 @@ public struct StoredForm: WireEnum {
     public let rawValue: String
 
     /// A value, known or not.
-    public init(rawValue: String) {
-        self.rawValue = rawValue
-    }
+    public init(rawValue: String) { self.rawValue = rawValue }
 }
 
 /// Objects without a key.
@@ -124,9 +122,7 @@ public struct TargetName: Codable, Hashable, Sendable {
     public var id: String
 
     /// An entry or entity by its id.
-    public init(id: String) {
-        self.id = id
-    }
+    public init(id: String) { self.id = id }
 }
 
 /// Effects of unsettled modifiers on an entry or an entity.
@@ -194,9 +190,7 @@ public struct ViewReport: Codable, Equatable, Sendable {
     @OmittedWhenNil public var bodyBytes: Int?
 
     /// A view without a value.
-    public init(state: ViewState) {
-        self.state = state
-    }
+    public init(state: ViewState) { self.state = state }
 
     package static let unknown = ViewReport(state: .unknown)
     package static let deleted = ViewReport(state: .deleted)
@@ -236,7 +230,5 @@ public struct ViewState: WireEnum {
     public let rawValue: String
 
     /// A value, known or not.
-    public init(rawValue: String) {
-        self.rawValue = rawValue
-    }
+    public init(rawValue: String) { self.rawValue = rawValue }
 }

@@ -197,13 +197,9 @@ public struct ModifierState: WireEnum {
     public let rawValue: String
 
     /// A value, known or not.
-    public init(rawValue: String) {
-        self.rawValue = rawValue
-    }
+    public init(rawValue: String) { self.rawValue = rawValue }
 
-    package init(_ state: LarderModel.ModifierState) {
-        rawValue = state.rawValue
-    }
+    package init(_ state: LarderModel.ModifierState) { rawValue = state.rawValue }
 
     /// Whether the modifier has left the queue.
     public var isSettled: Bool { [.confirmed, .failed, .cancelled].contains(self) }
@@ -236,9 +232,7 @@ public struct ModifierReason: WireEnum {
     public let rawValue: String
 
     /// A value, known or not.
-    public init(rawValue: String) {
-        self.rawValue = rawValue
-    }
+    public init(rawValue: String) { self.rawValue = rawValue }
 }
 
 /// A condition that holds in addition to the state.
@@ -258,9 +252,7 @@ public struct ModifierMark: WireEnum {
     public let rawValue: String
 
     /// A value, known or not.
-    public init(rawValue: String) {
-        self.rawValue = rawValue
-    }
+    public init(rawValue: String) { self.rawValue = rawValue }
 }
 
 /// The request of a modifier.

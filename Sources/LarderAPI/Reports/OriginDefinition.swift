@@ -29,9 +29,7 @@ public struct OriginDefinition: Codable, Equatable, Sendable {
     public var modifiers: OriginModifiers?
 
     /// An origin with every default.
-    public init(baseURL: String) {
-        self.baseURL = baseURL
-    }
+    public init(baseURL: String) { self.baseURL = baseURL }
 }
 
 /// A credential that some users have at an origin, without its value.
@@ -109,9 +107,7 @@ public struct FetchPolicy: WireEnum {
     public let rawValue: String
 
     /// A value, known or not.
-    public init(rawValue: String) {
-        self.rawValue = rawValue
-    }
+    public init(rawValue: String) { self.rawValue = rawValue }
 }
 
 /// How an origin's modifiers are sent, and what its answers mean.
@@ -178,9 +174,7 @@ public struct AnswerRule: WireEnum {
     public let rawValue: String
 
     /// A value, known or not.
-    public init(rawValue: String) {
-        self.rawValue = rawValue
-    }
+    public init(rawValue: String) { self.rawValue = rawValue }
 }
 
 /// Which 2xx is an origin's.
@@ -195,9 +189,7 @@ public struct ExpectRule: WireEnum {
     public let rawValue: String
 
     /// A value, known or not.
-    public init(rawValue: String) {
-        self.rawValue = rawValue
-    }
+    public init(rawValue: String) { self.rawValue = rawValue }
 }
 
 /// The next step of a modifier that may have reached its origin.
@@ -214,9 +206,7 @@ public struct UnknownRule: WireEnum {
     public let rawValue: String
 
     /// A value, known or not.
-    public init(rawValue: String) {
-        self.rawValue = rawValue
-    }
+    public init(rawValue: String) { self.rawValue = rawValue }
 }
 
 /// Whether an If-Match protects what other devices wrote.
@@ -233,9 +223,7 @@ public struct MatchRule: WireEnum {
     public let rawValue: String
 
     /// A value, known or not.
-    public init(rawValue: String) {
-        self.rawValue = rawValue
-    }
+    public init(rawValue: String) { self.rawValue = rawValue }
 }
 
 /// The next step of a modifier if another device has changed the same.
@@ -254,9 +242,7 @@ public struct ConflictRule: WireEnum {
     public let rawValue: String
 
     /// A value, known or not.
-    public init(rawValue: String) {
-        self.rawValue = rawValue
-    }
+    public init(rawValue: String) { self.rawValue = rawValue }
 }
 
 /// Whether modifiers of the same targets that wait are sent as one request.
@@ -273,9 +259,7 @@ public struct CoalesceRule: WireEnum {
     public let rawValue: String
 
     /// A value, known or not.
-    public init(rawValue: String) {
-        self.rawValue = rawValue
-    }
+    public init(rawValue: String) { self.rawValue = rawValue }
 }
 
 /// A rule by which a 2xx is a refusal.

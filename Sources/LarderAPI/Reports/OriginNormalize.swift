@@ -71,9 +71,7 @@ public struct OriginTypeRule: Codable, Equatable, Sendable {
     public var onDeleted: DeletionRule?
 
     /// A rule with every default.
-    public init(type: String) {
-        self.type = type
-    }
+    public init(type: String) { self.type = type }
 }
 
 /// The value of a member whose entity is deleted.
@@ -90,9 +88,7 @@ public struct DeletionRule: WireEnum {
     public let rawValue: String
 
     /// A value, known or not.
-    public init(rawValue: String) {
-        self.rawValue = rawValue
-    }
+    public init(rawValue: String) { self.rawValue = rawValue }
 }
 
 /// Entities at a place of some answers.

@@ -70,9 +70,7 @@ public struct OriginSource: WireEnum {
     public let rawValue: String
 
     /// A value, known or not.
-    public init(rawValue: String) {
-        self.rawValue = rawValue
-    }
+    public init(rawValue: String) { self.rawValue = rawValue }
 }
 
 /// State of an origin by the last requests.
@@ -91,9 +89,7 @@ public struct OriginState: WireEnum {
     public let rawValue: String
 
     /// A value, known or not.
-    public init(rawValue: String) {
-        self.rawValue = rawValue
-    }
+    public init(rawValue: String) { self.rawValue = rawValue }
 }
 
 /// The answer of an origin that was asked just now.
@@ -163,9 +159,7 @@ public struct CredentialSource: WireEnum {
     public let rawValue: String
 
     /// A value, known or not.
-    public init(rawValue: String) {
-        self.rawValue = rawValue
-    }
+    public init(rawValue: String) { self.rawValue = rawValue }
 }
 
 /// The order to renew the credential of an account, which one client has at a time.
@@ -193,7 +187,5 @@ public struct RenewalReason: WireEnum {
     public let rawValue: String
 
     /// A value, known or not.
-    public init(rawValue: String) {
-        self.rawValue = rawValue
-    }
+    public init(rawValue: String) { self.rawValue = rawValue }
 }

@@ -49,9 +49,7 @@ public struct PrefetchState: WireEnum {
     public let rawValue: String
 
     /// A value, known or not.
-    public init(rawValue: String) {
-        self.rawValue = rawValue
-    }
+    public init(rawValue: String) { self.rawValue = rawValue }
 }
 
 /// An entry of a set that is missing, and why.
@@ -61,7 +59,5 @@ public struct PrefetchFailure: Codable, Equatable, Sendable {
     /// The problem; if it is retryable, the daemon tries again by itself.
     public var problem: Problem
 
-    package init(id: String, _ problem: Problem) {
-        (self.id, self.problem) = (id, problem)
-    }
+    package init(id: String, _ problem: Problem) { (self.id, self.problem) = (id, problem) }
 }

@@ -45,9 +45,7 @@ public struct StatusState: WireEnum {
     public let rawValue: String
 
     /// A value, known or not.
-    public init(rawValue: String) {
-        self.rawValue = rawValue
-    }
+    public init(rawValue: String) { self.rawValue = rawValue }
 }
 
 /// The cache, its files and its use since the start.
@@ -178,9 +176,7 @@ public struct Health: Codable, Equatable, Sendable {
     public var status: HealthStatus
 
     /// A report with this status.
-    public init(status: HealthStatus = .ok) {
-        self.status = status
-    }
+    public init(status: HealthStatus = .ok) { self.status = status }
 }
 
 /// Whether the daemon serves.
@@ -193,9 +189,7 @@ public struct HealthStatus: WireEnum {
     public let rawValue: String
 
     /// A value, known or not.
-    public init(rawValue: String) {
-        self.rawValue = rawValue
-    }
+    public init(rawValue: String) { self.rawValue = rawValue }
 }
 
 /// The version of the daemon.
@@ -204,9 +198,7 @@ public struct VersionReport: Codable, Equatable, Sendable {
     public var version: String
 
     /// A report with this version.
-    public init(version: String) {
-        self.version = version
-    }
+    public init(version: String) { self.version = version }
 }
 
 /// The sizes of what the cache holds, with each part's 1,000 largest groups; the sums are exact.

@@ -31,9 +31,7 @@ public struct ModifierCommand: Codable, Equatable, Sendable {
     @OmittedWhenNil public var onConflict: ConflictRule?
 
     /// A modifier with nothing but its changes.
-    public init(changes: [ModifierChange]? = nil) {
-        self.changes = changes
-    }
+    public init(changes: [ModifierChange]? = nil) { self.changes = changes }
 }
 
 /// Changes and a request that replace those of a modifier, by the rules of a new one.
@@ -63,9 +61,7 @@ public struct ModifiersCommand: Codable, Equatable, Sendable {
     public var modifiers: [ModifierCommand]
 
     /// These modifiers.
-    public init(modifiers: [ModifierCommand]) {
-        self.modifiers = modifiers
-    }
+    public init(modifiers: [ModifierCommand]) { self.modifiers = modifiers }
 }
 
 /// A change of one target.
@@ -137,9 +133,7 @@ public struct LaneCommand: Codable, Equatable, Sendable {
     public var paused: Bool
 
     /// A lane that is paused, or goes on.
-    public init(paused: Bool) {
-        self.paused = paused
-    }
+    public init(paused: Bool) { self.paused = paused }
 }
 
 /// A lane of a user and account.
@@ -223,9 +217,7 @@ public struct ModifierAction: WireEnum {
     public let rawValue: String
 
     /// A value, known or not.
-    public init(rawValue: String) {
-        self.rawValue = rawValue
-    }
+    public init(rawValue: String) { self.rawValue = rawValue }
 }
 
 /// The outcome of an action for a modifier.
@@ -259,14 +251,10 @@ public struct CredentialCommand: Codable, Equatable, Sendable {
     @OmittedWhenNil public var lease: String?
 
     /// A value for `Authorization`.
-    public init(value: String) {
-        self.value = value
-    }
+    public init(value: String) { self.value = value }
 
     /// The value in a file, for `Authorization`.
-    public init(file: String) {
-        self.file = file
-    }
+    public init(file: String) { self.file = file }
 }
 
 /// A wait for the order to renew a credential.

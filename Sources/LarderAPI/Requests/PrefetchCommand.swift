@@ -13,9 +13,7 @@ public struct PrefetchCommand: Codable, Equatable, Sendable {
     @OmittedWhenNil public var expires: Duration?
 
     /// A set that is kept until it is removed.
-    public init(items: [PrefetchItem]) {
-        self.items = items
-    }
+    public init(items: [PrefetchItem]) { self.items = items }
 }
 
 /// An entry of a set, or a query; one of the members is given.
@@ -26,14 +24,10 @@ public struct PrefetchItem: Codable, Equatable, Sendable {
     @OmittedWhenNil public var entities: PrefetchEntities?
 
     /// An entry by its URL.
-    public init(url: String) {
-        self.url = url
-    }
+    public init(url: String) { self.url = url }
 
     /// The entities that a query selects.
-    public init(entities: PrefetchEntities) {
-        self.entities = entities
-    }
+    public init(entities: PrefetchEntities) { self.entities = entities }
 }
 
 /// Entities of a type that are in the cache, the most recently used first.
@@ -51,9 +45,7 @@ public struct PrefetchEntities: Codable, Equatable, Sendable {
     @OmittedWhenNil public var limit: Int?
 
     /// The 100 that were used most recently.
-    public init(origin: String, type: String) {
-        (self.origin, self.type) = (origin, type)
-    }
+    public init(origin: String, type: String) { (self.origin, self.type) = (origin, type) }
 }
 
 /// The parameters of a set that is made or replaced.

@@ -61,9 +61,7 @@ public struct EntryOrder: WireEnum {
     public let rawValue: String
 
     /// A value, known or not.
-    public init(rawValue: String) {
-        self.rawValue = rawValue
-    }
+    public init(rawValue: String) { self.rawValue = rawValue }
 }
 
 /// The parameters of a list of pins.
@@ -112,9 +110,7 @@ public struct OriginChange: Codable, Equatable, Sendable {
     public var offline: Bool
 
     /// An origin that is set offline, or online.
-    public init(offline: Bool) {
-        self.offline = offline
-    }
+    public init(offline: Bool) { self.offline = offline }
 }
 
 /// A check of an origin.
@@ -123,9 +119,7 @@ public struct OriginCheckCommand: Codable, Equatable, Sendable {
     @OmittedWhenNil public var path: String?
 
     /// A check at a path.
-    public init(path: String? = nil) {
-        self.path = path
-    }
+    public init(path: String? = nil) { self.path = path }
 }
 
 /// An account.
@@ -147,9 +141,7 @@ public struct PurgeQuery: Codable, Equatable, Sendable {
     @OmittedWhenNil public var account: String?
 
     /// A purge of all accounts of a user.
-    public init(scope: String) {
-        self.scope = scope
-    }
+    public init(scope: String) { self.scope = scope }
 }
 
 /// The parameters of a read of an entry.
@@ -182,9 +174,7 @@ public struct ShownView: WireEnum {
     public let rawValue: String
 
     /// A value, known or not.
-    public init(rawValue: String) {
-        self.rawValue = rawValue
-    }
+    public init(rawValue: String) { self.rawValue = rawValue }
 }
 
 /// The parameters of a write of an entry.

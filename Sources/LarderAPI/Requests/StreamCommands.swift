@@ -67,9 +67,7 @@ public struct FetchOptions: Codable, Equatable, Sendable {
     @OmittedWhenNil public var contentType: String?
 
     /// Options that leave all but the policy to the origin's settings.
-    public init(policy: FetchPolicy? = nil) {
-        self.policy = policy
-    }
+    public init(policy: FetchPolicy? = nil) { self.policy = policy }
 }
 
 /// A watch: the body of a POST.
@@ -161,9 +159,7 @@ public struct WatchKind: WireEnum {
     public let rawValue: String
 
     /// A value, known or not.
-    public init(rawValue: String) {
-        self.rawValue = rawValue
-    }
+    public init(rawValue: String) { self.rawValue = rawValue }
 }
 
 /// A batch: several entries in one answer.
@@ -174,7 +170,5 @@ public struct BatchCommand: Codable, Equatable, Sendable {
     @OmittedWhenNil public var account: String?
 
     /// A batch of the default account.
-    public init(ids: [String]) {
-        self.ids = ids
-    }
+    public init(ids: [String]) { self.ids = ids }
 }
