@@ -217,9 +217,7 @@ struct BufferedBody<Chunks: AsyncSequence & Sendable>: AsyncSequence, Sendable
 where Chunks.Element == [UInt8] {
     let chunks: Chunks
 
-    func makeAsyncIterator() -> Iterator {
-        Iterator(chunks: chunks.makeAsyncIterator())
-    }
+    func makeAsyncIterator() -> Iterator { Iterator(chunks: chunks.makeAsyncIterator()) }
 
     struct Iterator: AsyncIteratorProtocol {
         var chunks: Chunks.AsyncIterator

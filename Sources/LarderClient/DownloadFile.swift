@@ -132,13 +132,9 @@ public struct EntryChunks: AsyncSequence, Sendable {
 
     private let source: Source
 
-    init(_ bytes: [UInt8]) {
-        source = .bytes(bytes)
-    }
+    init(_ bytes: [UInt8]) { source = .bytes(bytes) }
 
-    init(_ body: HTTPClientResponse.Body, client: LarderClient) {
-        source = .response(body, client)
-    }
+    init(_ body: HTTPClientResponse.Body, client: LarderClient) { source = .response(body, client) }
 
     /// Call this once.
     public func makeAsyncIterator() -> ClientIterator<[UInt8]> {

@@ -86,9 +86,7 @@ package struct FrameLines: AsyncSequence, Sendable {
 
         private var state: State
 
-        init(_ lines: FrameLines) {
-            state = .unsent(lines)
-        }
+        init(_ lines: FrameLines) { state = .unsent(lines) }
 
         mutating func next() async throws(LarderError) -> FrameLine<FetchFrame>? {
             let current = state

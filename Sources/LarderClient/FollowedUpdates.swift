@@ -31,9 +31,7 @@ public struct FollowedUpdates<Value: Sendable>: AsyncSequence, Sendable {
         private var state = State.apart(pause: nil)
         private var plan = FollowPlan()
 
-        init(_ updates: FollowedUpdates) {
-            self.updates = updates
-        }
+        init(_ updates: FollowedUpdates) { self.updates = updates }
 
         mutating func next() async throws(LarderError) -> FollowUpdate<Value>? {
             while true {

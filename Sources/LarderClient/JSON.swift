@@ -7,9 +7,7 @@ package import LarderJSON
 public struct JSON: Equatable, Sendable {
     package let value: JSONValue
 
-    package init(_ value: JSONValue) {
-        self.value = value
-    }
+    package init(_ value: JSONValue) { self.value = value }
 
     /// Encodes a Swift value.
     ///
@@ -30,9 +28,7 @@ public struct JSON: Equatable, Sendable {
     /// Reads a text of JSON (RFC 8259).
     ///
     /// - Throws: ``LarderError/invalid(_:)`` if the text is not JSON.
-    public init(text: String) throws(LarderError) {
-        try self.init(Array(text.utf8))
-    }
+    public init(text: String) throws(LarderError) { try self.init(Array(text.utf8)) }
 
     private init(_ bytes: [UInt8]) throws(LarderError) {
         do throws(JSONError) {
@@ -51,19 +47,13 @@ extension JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
     /// Null.
-    public init(nilLiteral: ()) {
-        self.init(.null)
-    }
+    public init(nilLiteral: ()) { self.init(.null) }
 
     /// True or false.
-    public init(booleanLiteral value: Bool) {
-        self.init(.bool(value))
-    }
+    public init(booleanLiteral value: Bool) { self.init(.bool(value)) }
 
     /// A whole number; any other is read by ``init(text:)``.
-    public init(integerLiteral value: Int64) {
-        self.init(.number(JSONNumber(value)))
-    }
+    public init(integerLiteral value: Int64) { self.init(.number(JSONNumber(value))) }
 
     /// A number with a fraction, as Swift spells it; decimals of many digits are read by
     /// ``init(text:)``.
@@ -73,14 +63,10 @@ extension JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral,
     }
 
     /// A text.
-    public init(stringLiteral value: String) {
-        self.init(.string(value))
-    }
+    public init(stringLiteral value: String) { self.init(.string(value)) }
 
     /// An array.
-    public init(arrayLiteral elements: JSON...) {
-        self.init(.array(elements.map(\.value)))
-    }
+    public init(arrayLiteral elements: JSON...) { self.init(.array(elements.map(\.value))) }
 
     /// An object; of a name that is given twice the last counts.
     public init(dictionaryLiteral elements: (String, JSON)...) {

@@ -190,9 +190,7 @@ public struct Pages<Item: Codable & Sendable>: AsyncSequence, Sendable {
 
     let load: Load
 
-    package init(_ load: @escaping Load) {
-        self.load = load
-    }
+    package init(_ load: @escaping Load) { self.load = load }
 
     /// Asks for the first page at the first call of `next()`.
     public func makeAsyncIterator() -> ClientIterator<Item> {

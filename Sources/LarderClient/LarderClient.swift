@@ -57,9 +57,7 @@ public final class LarderClient: Sendable {
     /// Closes every connection, also of open streams, and returns when all are closed.
     ///
     /// A client that is released without this call closes its connections in the background.
-    public func shutdown() async {
-        await connection.shutdown()
-    }
+    public func shutdown() async { await connection.shutdown() }
 }
 
 // LarderAPI has types of these names, for the wire; here they are the model's.

@@ -150,9 +150,7 @@ extension LarderAPI.ModifierCommand {
         }
 
         /// Values without a key.
-        public init(arrayLiteral elements: JSON...) {
-            self.init(elements)
-        }
+        public init(arrayLiteral elements: JSON...) { self.init(elements) }
     }
 }
 

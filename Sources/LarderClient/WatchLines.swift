@@ -17,9 +17,7 @@ package struct WatchLines: AsyncSequence, Sendable {
     let client: LarderClient
     let command: WatchCommand
 
-    package func makeAsyncIterator() -> Iterator {
-        Iterator(self)
-    }
+    package func makeAsyncIterator() -> Iterator { Iterator(self) }
 
     package struct Iterator: AsyncIteratorProtocol {
         private enum State {

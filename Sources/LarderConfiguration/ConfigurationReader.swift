@@ -41,9 +41,7 @@ struct ConfigurationReader {
         report(ConfigurationFinding(place, message, suggestion: suggestion))
     }
 
-    mutating func report(_ finding: ConfigurationFinding) {
-        findings.append(finding)
-    }
+    mutating func report(_ finding: ConfigurationFinding) { findings.append(finding) }
 }
 
 extension ConfigurationReader {

@@ -226,9 +226,7 @@ extension YAMLNode {
         }
     }
 
-    private init(plain text: String) {
-        self.init(kind: .scalar(Scalar(text: text, isPlain: true)))
-    }
+    private init(plain text: String) { self.init(kind: .scalar(Scalar(text: text, isPlain: true))) }
 
     private init(quoted text: String) {
         self.init(kind: .scalar(Scalar(text: text, isPlain: false)))
@@ -308,9 +306,7 @@ extension String {
 }
 
 /// The text as a YAML scalar, in quotes unless it is plainly a text.
-func yamlText(_ text: String) -> String {
-    isPlainText(text) ? text : quoted(text)
-}
+func yamlText(_ text: String) -> String { isPlainText(text) ? text : quoted(text) }
 
 func quoted(_ text: String) -> String {
     var quoted = "\""

@@ -14,9 +14,7 @@ package struct DigestKey: Equatable, Sendable {
     }
 
     /// The digest of a text, as 32 digits.
-    package func digest(of text: String) -> String {
-        digest(of: Array(text.utf8)).hexadecimal
-    }
+    package func digest(of text: String) -> String { digest(of: Array(text.utf8)).hexadecimal }
 
     /// The 16 bytes of a digest, as the paper's own code gives them.
     func digest(of bytes: [UInt8]) -> [UInt8] {

@@ -48,9 +48,7 @@ package struct EntityKey: Sendable, CustomStringConvertible {
     }
 
     /// A text that ``text`` was.
-    package init(unchecked text: String) {
-        self.text = text
-    }
+    package init(unchecked text: String) { self.text = text }
 
     /// The type, decoded.
     package var type: String {
@@ -69,9 +67,7 @@ extension EntityKey: Hashable {
         left.text.hasSameBytes(as: right.text)
     }
 
-    package func hash(into hasher: inout Hasher) {
-        text.hashBytes(into: &hasher)
-    }
+    package func hash(into hasher: inout Hasher) { text.hashBytes(into: &hasher) }
 }
 
 extension EntityKey {

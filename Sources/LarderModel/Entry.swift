@@ -125,9 +125,7 @@ extension Entry {
     }
 
     /// How long ago the bytes were given or confirmed; never negative.
-    package func age(at now: Timestamp) -> Duration {
-        max(.zero, now.since(storedAt))
-    }
+    package func age(at now: Timestamp) -> Duration { max(.zero, now.since(storedAt)) }
 
     /// The ETag of these bytes: the origin's own, or one made of their digest.
     ///
@@ -205,11 +203,7 @@ package struct PinTrouble: Equatable, Sendable {
 package struct Revision: Hashable, Sendable, Comparable {
     package let number: Int64
 
-    package init(_ number: Int64) {
-        self.number = number
-    }
+    package init(_ number: Int64) { self.number = number }
 
-    package static func < (left: Revision, right: Revision) -> Bool {
-        left.number < right.number
-    }
+    package static func < (left: Revision, right: Revision) -> Bool { left.number < right.number }
 }

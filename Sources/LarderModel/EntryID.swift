@@ -57,9 +57,7 @@ package struct EntryID: Sendable, CustomStringConvertible {
     }
 
     /// The id under which an answer to `url` is kept.
-    package init(_ url: WebURL) throws(ModelError) {
-        try self.init(url.text)
-    }
+    package init(_ url: WebURL) throws(ModelError) { try self.init(url.text) }
 
     /// The id under which an answer to a read is kept.
     ///
@@ -75,9 +73,7 @@ package struct EntryID: Sendable, CustomStringConvertible {
     }
 
     /// The id of an entity.
-    package init(_ entity: EntityName) {
-        text = "\(Self.entityMark)\(entity.origin)/\(entity.key)"
-    }
+    package init(_ entity: EntityName) { text = "\(Self.entityMark)\(entity.origin)/\(entity.key)" }
 
     /// Reads an id as ``text`` of one was, an entity's too.
     package init(stored text: String) throws(ModelError) {
@@ -95,9 +91,7 @@ package struct EntryID: Sendable, CustomStringConvertible {
     package var isEntity: Bool { text.utf8.first == Self.entityMark.utf8.first }
 
     /// The entity with this id; nil for an entry's id.
-    package var entity: EntityName? {
-        isEntity ? EntityName(text: text.dropFirst()) : nil
-    }
+    package var entity: EntityName? { isEntity ? EntityName(text: text.dropFirst()) : nil }
 
     /// The id of the read, if this is the id of one of its variants: the read's id, a space and the
     /// variant's name.
@@ -189,9 +183,7 @@ extension EntryID: Hashable {
         left.text.hasSameBytes(as: right.text)
     }
 
-    package func hash(into hasher: inout Hasher) {
-        text.hashBytes(into: &hasher)
-    }
+    package func hash(into hasher: inout Hasher) { text.hashBytes(into: &hasher) }
 }
 
 extension String {

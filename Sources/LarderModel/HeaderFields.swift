@@ -14,9 +14,7 @@ package struct HeaderFields: Hashable, Sendable {
 
     package private(set) var fields: [Field]
 
-    package init(_ fields: [Field] = []) {
-        self.fields = fields
-    }
+    package init(_ fields: [Field] = []) { self.fields = fields }
 
     /// The first value under `name`.
     package subscript(name: String) -> String? {

@@ -153,9 +153,7 @@ package struct ModifierID: Hashable, Sendable, CustomStringConvertible {
         self.text = text
     }
 
-    private init(unchecked text: String) {
-        self.text = text
-    }
+    private init(unchecked text: String) { self.text = text }
 
     /// A new name: 48 bits of the time in milliseconds and 80 drawn ones, as 26 letters of
     /// Crockford's base 32 (https://github.com/ulid/spec).
@@ -186,9 +184,7 @@ package struct ModifierNumber: Hashable, Sendable, Comparable, CustomStringConve
 
     package var description: String { String(value) }
 
-    package init(_ value: Int64) {
-        self.value = value
-    }
+    package init(_ value: Int64) { self.value = value }
 
     package static func < (left: ModifierNumber, right: ModifierNumber) -> Bool {
         left.value < right.value

@@ -113,9 +113,7 @@ package struct PathRule: Hashable, Sendable {
 package struct EntityKeyRule: Hashable, Sendable {
     package var fields: [Field]
 
-    package init(_ fields: [Field]) {
-        self.fields = fields
-    }
+    package init(_ fields: [Field]) { self.fields = fields }
 
     package indirect enum Field: Hashable, Sendable {
         case member(String)
@@ -136,9 +134,7 @@ package struct EntityKeyRule: Hashable, Sendable {
 package struct MemberPath: Hashable, Sendable {
     package let tokens: [String]
 
-    package init(tokens: [String]) {
-        self.tokens = tokens
-    }
+    package init(tokens: [String]) { self.tokens = tokens }
 }
 
 extension NormalizeRules {

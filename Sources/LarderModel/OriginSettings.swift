@@ -103,9 +103,7 @@ package struct OriginName: Hashable, Sendable, Comparable, CustomStringConvertib
         self.text = text
     }
 
-    package static func < (left: OriginName, right: OriginName) -> Bool {
-        left.text < right.text
-    }
+    package static func < (left: OriginName, right: OriginName) -> Bool { left.text < right.text }
 }
 
 /// Where an origin comes from.

@@ -42,9 +42,7 @@ package struct ProxySettings: Hashable, Sendable {
     }
 
     /// The same with its secrets covered.
-    package var maskedText: String {
-        credentials == nil ? text : "http://***@\(host):\(port)"
-    }
+    package var maskedText: String { credentials == nil ? text : "http://***@\(host):\(port)" }
 }
 
 extension ProxySettings.Credentials {

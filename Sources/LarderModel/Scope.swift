@@ -50,9 +50,7 @@ package struct AccountName: Hashable, Sendable {
 
     package static let `default` = AccountName(unchecked: "default")
 
-    private init(unchecked text: String) {
-        self.text = text
-    }
+    private init(unchecked text: String) { self.text = text }
 
     /// Takes 1 to 64 letters, digits, `.`, `_`, `@` and `-`.
     package init(_ text: String) throws(ModelError) {
@@ -150,7 +148,5 @@ extension LaneName: Hashable {
         left.text.hasSameBytes(as: right.text)
     }
 
-    package func hash(into hasher: inout Hasher) {
-        text.hashBytes(into: &hasher)
-    }
+    package func hash(into hasher: inout Hasher) { text.hashBytes(into: &hasher) }
 }

@@ -188,9 +188,7 @@ private func civilTime(_ day: Int?, _ month: Bytes, _ year: Int?, _ clock: Bytes
 package struct Timestamp: Hashable, Sendable, Comparable {
     package let milliseconds: Int64
 
-    package init(milliseconds: Int64) {
-        self.milliseconds = milliseconds
-    }
+    package init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
     package static func < (left: Timestamp, right: Timestamp) -> Bool {
         left.milliseconds < right.milliseconds
@@ -298,9 +296,7 @@ struct CivilTime: Equatable {
     }
 
     /// 0 is Sunday.
-    var weekday: Int {
-        Int(Int64(dayNumber + 4).flooredDivision(by: 7).remainder)
-    }
+    var weekday: Int { Int(Int64(dayNumber + 4).flooredDivision(by: 7).remainder) }
 
     var timestamp: Timestamp {
         let seconds = Int64(dayNumber) * 86_400 + Int64(hour * 3_600 + minute * 60 + second)

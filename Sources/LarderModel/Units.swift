@@ -21,9 +21,7 @@ extension Duration {
 package struct ByteSize: Hashable, Sendable, Comparable {
     package let bytes: Int64
 
-    package init(bytes: Int64) {
-        self.bytes = bytes
-    }
+    package init(bytes: Int64) { self.bytes = bytes }
 
     /// Reads `512MiB`, `64KiB`, `1GiB`, `2TiB`, `100B`: a whole number of at least 0 and a unit.
     package init(unit text: String) throws(ModelError) {
@@ -40,9 +38,7 @@ package struct ByteSize: Hashable, Sendable, Comparable {
         return "\(bytes)B"
     }
 
-    package static func < (left: ByteSize, right: ByteSize) -> Bool {
-        left.bytes < right.bytes
-    }
+    package static func < (left: ByteSize, right: ByteSize) -> Bool { left.bytes < right.bytes }
 }
 
 private let durationUnits: [String: Int64] = [

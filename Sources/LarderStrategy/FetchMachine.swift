@@ -89,9 +89,7 @@ package struct FetchMachine<Failure: Equatable & Sendable>: Equatable, Sendable 
     /// The actions returned so far, for the invariants.
     private(set) var emitted = EmittedFrames()
 
-    package init(follows: Bool = false) {
-        self.follows = follows
-    }
+    package init(follows: Bool = false) { self.follows = follows }
 
     struct EmittedFrames: Equatable, Sendable {
         var cachedSnapshots = 0

@@ -208,9 +208,7 @@ package struct ConflictRules: Equatable, Sendable {
     /// Rounds that the daemon has begun since the acceptance or a person's decision, with the first.
     package var rounds = 1
 
-    package init(_ rule: ModifierRules.ConflictRule) {
-        self.rule = rule
-    }
+    package init(_ rule: ModifierRules.ConflictRule) { self.rule = rule }
 
     package enum Step: Equatable, Sendable {
         /// The targets are to be read first.

@@ -137,9 +137,7 @@ package struct ModifierQueue: Sendable {
     }
 
     /// The time of ``nextWake`` has come; other times do no harm.
-    package mutating func timePassed(now: Duration) -> [Action] {
-        finish([], now)
-    }
+    package mutating func timePassed(now: Duration) -> [Action] { finish([], now) }
 
     /// Ends every event: does what is due, and sends what may be sent.
     ///

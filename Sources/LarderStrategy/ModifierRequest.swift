@@ -223,9 +223,7 @@ package struct ModifierRequest: Equatable, Sendable {
     /// Whether the body of a 2xx may give the value of a targeted entity (case 5).
     ///
     /// Then the rules find the entity's key in the body.
-    package var mayShowEntity: Bool {
-        method != "DELETE" && targets.contains(where: \.isEntity)
-    }
+    package var mayShowEntity: Bool { method != "DELETE" && targets.contains(where: \.isEntity) }
 
     /// The target that the request's URL names, or the only one.
     private var ownTarget: EntryID? {

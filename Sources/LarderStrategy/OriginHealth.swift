@@ -29,9 +29,7 @@ package struct OriginHealth: Equatable, Sendable {
     /// Whether the origin has answered with HTML over https since the start.
     package private(set) var hasPages = false
 
-    package init(now: Timestamp) {
-        since = now
-    }
+    package init(now: Timestamp) { since = now }
 
     package mutating func pageCame() { hasPages = true }
 
@@ -46,18 +44,12 @@ package struct OriginHealth: Equatable, Sendable {
     /// The right origin has answered, with any status.
     ///
     /// True if the state changes, as for the functions below.
-    package mutating func answered(now: Timestamp) -> Bool {
-        become(.online, now)
-    }
+    package mutating func answered(now: Timestamp) -> Bool { become(.online, now) }
 
-    package mutating func connectFailed(now: Timestamp) -> Bool {
-        become(.offline, now)
-    }
+    package mutating func connectFailed(now: Timestamp) -> Bool { become(.offline, now) }
 
     /// A request has had no answer for ``Limits/silenceTime``; the request itself goes on.
-    package mutating func responseTimedOut(now: Timestamp) -> Bool {
-        become(.offline, now)
-    }
+    package mutating func responseTimedOut(now: Timestamp) -> Bool { become(.offline, now) }
 
     package mutating func portalAnswered(now: Timestamp) -> Bool {
         portalSeen = now
@@ -74,9 +66,7 @@ package struct OriginHealth: Equatable, Sendable {
     }
 
     /// An operator has set it offline, or online again; the state counts from now.
-    package mutating func wasSetByHand(now: Timestamp) {
-        since = now
-    }
+    package mutating func wasSetByHand(now: Timestamp) { since = now }
 
     /// The origin has asked for a rest; returns its end.
     ///
@@ -98,13 +88,9 @@ package struct OriginHealth: Equatable, Sendable {
     }
 
     /// An operator has ended an account's rest.
-    package mutating func restEnded(of scope: Scope) {
-        retryAfters[scope] = nil
-    }
+    package mutating func restEnded(of scope: Scope) { retryAfters[scope] = nil }
 
-    package mutating func settingsChanged() {
-        retryAfters = [:]
-    }
+    package mutating func settingsChanged() { retryAfters = [:] }
 
     /// The end of an account's rest; nil if it does not rest.
     package func retryAfterEnd(of scope: Scope, now: Duration) -> Duration? {

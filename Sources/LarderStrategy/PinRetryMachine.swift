@@ -69,9 +69,7 @@ package struct PinRetryMachine: Equatable, Sendable {
     }
 
     /// All pins that waited for the origin are settled.
-    package mutating func reached(_ name: OriginName) {
-        origins[name] = nil
-    }
+    package mutating func reached(_ name: OriginName) { origins[name] = nil }
 
     /// A request of any kind could not reach the origin.
     package mutating func notReached(_ name: OriginName, now: Duration) {

@@ -43,9 +43,7 @@ package struct ProbeMachine: Equatable, Sendable {
     /// Probes since the origin last answered a client's request; they make the pauses longer.
     package private(set) var failures = 0
 
-    package init(isDown: Bool) {
-        self.isDown = isDown
-    }
+    package init(isDown: Bool) { self.isDown = isDown }
 
     package var isForgettable: Bool { state == .idle && waiting == 0 && !isDown }
 

@@ -67,9 +67,7 @@ package struct RenewalMachine: Equatable, Sendable {
     package init() {}
 
     /// Whether nothing is lost with the machine at `now`.
-    package func isIdle(now: Duration) -> Bool {
-        waiting.isEmpty && lease == .none && rest <= now
-    }
+    package func isIdle(now: Duration) -> Bool { waiting.isEmpty && lease == .none && rest <= now }
 
     /// Whether a client renews the credential, or waits for the order.
     package var hasClient: Bool {

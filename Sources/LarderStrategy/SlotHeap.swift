@@ -79,9 +79,7 @@ struct SlotPositions: Sendable {
     private(set) var moves = 0
 
     /// Makes room for a new slot, which is in no heap.
-    mutating func append() {
-        positions.append(-1)
-    }
+    mutating func append() { positions.append(-1) }
 
     subscript(slot: Int32) -> Int32 {
         get { positions[Int(slot)] }

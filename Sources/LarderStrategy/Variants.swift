@@ -9,9 +9,7 @@ package import LarderModel
 package struct Variants: Sendable {
     private let digestKey: DigestKey
 
-    package init(digestKey: DigestKey) {
-        self.digestKey = digestKey
-    }
+    package init(digestKey: DigestKey) { self.digestKey = digestKey }
 
     /// The id of an answer to the read `id` whose Vary has `names`, or to which the origin's settings
     /// add some.

@@ -45,9 +45,7 @@ package struct InheritedSocket: Equatable, Sendable {
         return names
     }
 
-    init(descriptor: Int32) {
-        self.descriptor = descriptor
-    }
+    init(descriptor: Int32) { self.descriptor = descriptor }
 
     /// Makes sure that it is a Unix stream socket that listens, and keeps it from processes that
     /// this one starts.
@@ -95,9 +93,7 @@ package struct InheritedSocket: Equatable, Sendable {
 }
 
 /// Error text of the last call of the C library.
-func errorText() -> String {
-    String(cString: strerror(errno))
-}
+func errorText() -> String { String(cString: strerror(errno)) }
 
 /// Why systemd's settings cannot be used, or why a notice could not be sent.
 package enum SystemdError: Error, Equatable, Sendable {

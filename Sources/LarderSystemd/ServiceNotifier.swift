@@ -39,9 +39,7 @@ package struct ServiceNotifier: Equatable, Sendable {
         guard sent == text.count else { throw failed() }
     }
 
-    private func failed() -> SystemdError {
-        .cannotNotify(address: address, reason: errorText())
-    }
+    private func failed() -> SystemdError { .cannotNotify(address: address, reason: errorText()) }
 
     private func withAddress(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int) -> Int {
         var address = sockaddr_un()

@@ -99,14 +99,10 @@ package struct UpstreamBody {
     /// Makes a body of the pieces that `next` returns; nil ends the body.
     ///
     /// After nil or an error, `next` is not called again.
-    package init(_ next: @escaping () async throws(UpstreamError) -> [UInt8]?) {
-        readNext = next
-    }
+    package init(_ next: @escaping () async throws(UpstreamError) -> [UInt8]?) { readNext = next }
 
     /// The next piece, never empty, or nil at the end.
-    package func next() async throws(UpstreamError) -> [UInt8]? {
-        try await readNext()
-    }
+    package func next() async throws(UpstreamError) -> [UInt8]? { try await readNext() }
 
     /// Reads up to so many bytes, and says whether that is the whole body.
     package func read(upTo limit: Int) async -> (bytes: [UInt8], isWhole: Bool) {

@@ -145,9 +145,7 @@ final class AnswerDelegate: HTTPClientResponseDelegate {
     private let slot = Mutex(AnswerSlot())
     private let onSent: @Sendable () -> Void
 
-    init(onSent: @escaping @Sendable () -> Void) {
-        self.onSent = onSent
-    }
+    init(onSent: @escaping @Sendable () -> Void) { self.onSent = onSent }
 
     func didSendRequestHead(task: HTTPClient.Task<Void>, _ head: HTTPRequestHead) {
         slot.withLock { $0.requestLeft() }

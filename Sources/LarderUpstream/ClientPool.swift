@@ -20,9 +20,7 @@ final class ClientPool: Sendable {
     private let eventLoopGroup: any EventLoopGroup
     private let state = Mutex(State.open([:], uses: 0))
 
-    init(eventLoopGroup: any EventLoopGroup) {
-        self.eventLoopGroup = eventLoopGroup
-    }
+    init(eventLoopGroup: any EventLoopGroup) { self.eventLoopGroup = eventLoopGroup }
 
     var anyEventLoop: any EventLoop { eventLoopGroup.any() }
 

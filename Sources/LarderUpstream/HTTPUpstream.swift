@@ -148,9 +148,7 @@ package final class HTTPUpstream: Upstream {
         return outcome
     }
 
-    package func shutdown() async {
-        await clients.shutdown()
-    }
+    package func shutdown() async { await clients.shutdown() }
 
     /// The URL names only the host: ``RequestHandler`` writes the target from the marks.
     private func prepare(

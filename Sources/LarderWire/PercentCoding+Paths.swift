@@ -13,17 +13,13 @@ extension PercentCoding {
         "/v1/entries/" + encode(id.description)
     }
 
-    package static func pinPath(_ id: EntryID) -> String {
-        "/v1/pins/" + encode(id.description)
-    }
+    package static func pinPath(_ id: EntryID) -> String { "/v1/pins/" + encode(id.description) }
 
     package static func modifierPath(_ id: ModifierID) -> String {
         "/v1/modifiers/" + encode(id.text)
     }
 
-    package static func lanePath(_ lane: Lane) -> String {
-        "/v1/lanes/" + encode(lane.description)
-    }
+    package static func lanePath(_ lane: Lane) -> String { "/v1/lanes/" + encode(lane.description) }
 
     package static func modifierID(inPath rest: Substring) throws(Problem) -> ModifierID {
         try Problem.reading(nil, try text(rest), ModifierID.init(_:))

@@ -121,17 +121,11 @@ extension Console {
 struct TerminalText: ExpressibleByStringInterpolation {
     private(set) var text: String
 
-    init(_ text: String) {
-        self.text = Self.escaped(text)
-    }
+    init(_ text: String) { self.text = Self.escaped(text) }
 
-    init(stringLiteral text: String) {
-        self.text = text
-    }
+    init(stringLiteral text: String) { self.text = text }
 
-    init(stringInterpolation interpolation: StringInterpolation) {
-        text = interpolation.text
-    }
+    init(stringInterpolation interpolation: StringInterpolation) { text = interpolation.text }
 
     /// The text in a colour (ECMA-48 SGR).
     func coloured(_ code: String) -> TerminalText {
@@ -145,13 +139,9 @@ struct TerminalText: ExpressibleByStringInterpolation {
 
         init(literalCapacity: Int, interpolationCount: Int) {}
 
-        mutating func appendLiteral(_ literal: String) {
-            text += literal
-        }
+        mutating func appendLiteral(_ literal: String) { text += literal }
 
-        mutating func appendInterpolation(_ part: TerminalText) {
-            text += part.text
-        }
+        mutating func appendInterpolation(_ part: TerminalText) { text += part.text }
 
         mutating func appendInterpolation(_ part: some CustomStringConvertible) {
             text += TerminalText.escaped(part.description)
@@ -274,9 +264,7 @@ enum HumanFormat {
     }
 
     /// `1 entry`, `12 entries`.
-    static func entries(_ count: Int) -> String {
-        count == 1 ? "1 entry" : "\(count) entries"
-    }
+    static func entries(_ count: Int) -> String { count == 1 ? "1 entry" : "\(count) entries" }
 
     /// `97 %`, or a dash for none.
     static func percent(_ share: Double?) -> String {
@@ -299,21 +287,15 @@ struct Table {
     let alignsRight: [Bool]
     private var rows: [[TerminalText]] = []
 
-    init(alignsRight: [Bool]) {
-        self.alignsRight = alignsRight
-    }
+    init(alignsRight: [Bool]) { self.alignsRight = alignsRight }
 
-    mutating func add(_ row: String...) {
-        add(row)
-    }
+    mutating func add(_ row: String...) { add(row) }
 
     mutating func add(_ row: [String]) {
         rows.append(row.map { TerminalText($0) })
     }
 
-    mutating func add(_ name: TerminalText, shown text: TerminalText) {
-        rows.append([name, text])
-    }
+    mutating func add(_ name: TerminalText, shown text: TerminalText) { rows.append([name, text]) }
 
     /// The lines, with two spaces between columns; the last column is not filled up.
     var lines: [TerminalText] {

@@ -27,9 +27,7 @@ struct Df: AsyncParsableCommand {
     )
     var verbose = false
 
-    func validate() throws {
-        _ = try whose.scope(options)
-    }
+    func validate() throws { _ = try whose.scope(options) }
 
     func run() async throws {
         let scope = try whose.scope(options)

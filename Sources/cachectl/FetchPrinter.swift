@@ -124,9 +124,7 @@ struct SnapshotView {
     private var bodyRows = 0
     private var messageRows = 0
 
-    init(console: Console) {
-        self.console = console
-    }
+    init(console: Console) { self.console = console }
 
     mutating func show(_ body: [UInt8], mediaType: String?, message: String) throws(CommandFailure)
     {

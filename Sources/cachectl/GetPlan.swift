@@ -91,7 +91,5 @@ struct GetPlan {
         }
     }
 
-    private func isGoodEnough(_ snapshot: Snapshot) -> Bool {
-        !mustBeFresh || !snapshot.stale
-    }
+    private func isGoodEnough(_ snapshot: Snapshot) -> Bool { !mustBeFresh || !snapshot.stale }
 }

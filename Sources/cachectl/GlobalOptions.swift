@@ -158,9 +158,7 @@ final class DaemonCheck: Sendable {
     private let silence = Mutex<LarderError?>(nil)
     private let client: LarderClient
 
-    init(of client: LarderClient) {
-        self.client = client
-    }
+    init(of client: LarderClient) { self.client = client }
 
     /// Why it has ended the command; nil where it has not.
     var error: LarderError? { silence.withLock { $0 } }
@@ -305,9 +303,7 @@ enum EntryArgument: Equatable {
     case url(String)
     case id(String)
 
-    init(_ text: String) {
-        self = text.contains("://") ? .url(text) : .id(text)
-    }
+    init(_ text: String) { self = text.contains("://") ? .url(text) : .id(text) }
 
     /// The URL that was meant, where the id looks like one without its scheme: `localhost:8080/x`,
     /// `example.com/x`.

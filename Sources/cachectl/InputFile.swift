@@ -32,9 +32,7 @@ final class InputFile: AsyncSequence, Sendable {
         if descriptor > STDERR_FILENO { close(descriptor) }
     }
 
-    func makeAsyncIterator() -> Iterator {
-        Iterator(file: self)
-    }
+    func makeAsyncIterator() -> Iterator { Iterator(file: self) }
 
     struct Iterator: AsyncIteratorProtocol {
         /// A copy of this size takes little time compared with the system call.
@@ -156,9 +154,7 @@ enum SecretLines {
     }
 
     /// Whether the argument names where the values are.
-    static func isNamed(_ argument: String) -> Bool {
-        argument == "-" || argument.hasPrefix("@")
-    }
+    static func isNamed(_ argument: String) -> Bool { argument == "-" || argument.hasPrefix("@") }
 
     /// The place in words, for messages that do not repeat a secret.
     static func name(_ argument: String) -> String {

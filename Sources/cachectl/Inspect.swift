@@ -250,9 +250,7 @@ struct JSONDifference {
 
     private(set) var places: [Place] = []
 
-    init(from before: JSONValue?, to after: JSONValue?) {
-        compare(before, after, at: .whole)
-    }
+    init(from before: JSONValue?, to after: JSONValue?) { compare(before, after, at: .whole) }
 
     private mutating func compare(
         _ before: JSONValue?,

@@ -97,9 +97,7 @@ struct Daemon {
     }
 
     /// User whose public URLs are fetched without an origin that names them.
-    private var owner: UInt32? {
-        ProcessEnvironment.isSystemService ? nil : ProcessEnvironment.uid
-    }
+    private var owner: UInt32? { ProcessEnvironment.isSystemService ? nil : ProcessEnvironment.uid }
 
     /// Services that run until the signal; the last one ends first.
     private func services(

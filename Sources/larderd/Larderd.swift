@@ -230,9 +230,7 @@ final class ShutdownDeadline: Sendable {
     /// EX_IOERR of sysexits(3): the disk does not finish.
     private static let exitCode: Int32 = 74
 
-    init(_ logger: Logger) {
-        self.logger = logger
-    }
+    init(_ logger: Logger) { self.logger = logger }
 
     /// Starts the time limit; further calls do nothing.
     func begin() {

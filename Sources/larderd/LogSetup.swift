@@ -68,9 +68,7 @@ struct StderrLogHandler: LogHandler {
         set { Self.threshold.withLock { $0 = newValue } }
     }
 
-    init(style: Style) {
-        self.style = style
-    }
+    init(style: Style) { self.style = style }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }

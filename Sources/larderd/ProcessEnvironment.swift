@@ -22,9 +22,7 @@ enum ProcessEnvironment {
 
     /// Whether this is root's daemon, or a service of the system's manager, which may run it as
     /// a user of its own.
-    static var isSystemService: Bool {
-        isSystemService(environment, uid: uid, pid: getpid())
-    }
+    static var isSystemService: Bool { isSystemService(environment, uid: uid, pid: getpid()) }
 
     /// systemd names the process that it has started in `SYSTEMD_EXEC_PID`, and a user's manager
     /// names itself in `MANAGERPID` (systemd.exec(5)); what a user's shell inherits of them names

@@ -46,9 +46,7 @@ struct QueueWait: AsyncParsableCommand {
     )
     var timeout: Duration?
 
-    func validate() throws {
-        _ = try whose.scope(options)
-    }
+    func validate() throws { _ = try whose.scope(options) }
 
     func run() async throws {
         let scope = try whose.scope(options)
