@@ -153,6 +153,8 @@ struct FetchSession<Printer: FetchPrinter> {
             await cacheAnswered(.miss)
         case .joined(let flight): self.flight = flight
         case .told(let outcome):
+            // A follower would hold the whole answer with it.
+            flight = nil
             networkTime = context.clock.monotonic() - started
             await told(outcome, reader)
         case .networkWaitElapsed:

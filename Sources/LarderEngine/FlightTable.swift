@@ -22,8 +22,17 @@ final class FlightTable: Sendable {
             quota.release(payer.scope.uid)
             scopes.release(payer)
         }
-        /// Flights that use the connections of reads, by origins.
-        var reads = Quota<OriginName>()
+        /// Flights that use the connections that a user has to an origin for reads.
+        var reads = Quota<Reader>()
+    }
+
+    private struct Reader: Hashable {
+        let uid: UInt32?
+        let origin: OriginName
+
+        init(_ uid: UInt32?, _ origin: OriginName) { (self.uid, self.origin) = (uid, origin) }
+
+        init(of plan: Flight.Plan) { self.init(plan.payer.scope.uid, plan.origin.name) }
     }
 
     private let inFlight = Mutex(InFlight())
@@ -58,7 +67,7 @@ final class FlightTable: Sendable {
             guard inFlight.take(plan.payer) else { return nil }
             let flight = make()
             if isShared { inFlight.joinable[plan.key] = flight }
-            if isShared { _ = inFlight.reads.take(plan.origin.name) }
+            if isShared { _ = inFlight.reads.take(Reader(of: plan)) }
             return (flight, true)
         }
     }
@@ -68,14 +77,14 @@ final class FlightTable: Sendable {
         inFlight.withLock { inFlight in
             if inFlight.joinable[key] === flight { inFlight.joinable[key] = nil }
             inFlight.release(payer)
-            if flight.plan.pipe == nil { inFlight.reads.release(flight.plan.origin.name) }
+            if flight.plan.pipe == nil { inFlight.reads.release(Reader(of: flight.plan)) }
         }
     }
 
-    /// Whether clients need the places that are left, at an origin or in all.
-    func isBusy(_ origin: OriginName) -> Bool {
+    /// Whether the clients of a user need the places that are left, at an origin or in all.
+    func isBusy(_ origin: OriginName, _ uid: UInt32?) -> Bool {
         inFlight.withLock { inFlight in
-            inFlight.reads.count(of: origin) >= Limits.requestsBesidePollsMax
+            inFlight.reads.count(of: Reader(uid, origin)) >= Limits.requestsBesidePollsMax
                 || inFlight.quota.count >= Limits.flightsBesidePollsMax
         }
     }

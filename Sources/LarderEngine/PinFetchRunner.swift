@@ -429,5 +429,7 @@ extension Problem {
     }
 
     /// Whether a retry may succeed without a change by a person, as for a 2xx that is refused.
-    var isTransient: Bool { retryable || kind == .originStatus && (originStatus ?? 400) < 400 }
+    var isTransient: Bool {
+        retryable || kind == .originStatus && (originStatus ?? 400) < 400 || originStatus == 429
+    }
 }

@@ -332,7 +332,7 @@ extension RefreshRunner {
             for account in Array(state.machine.pausedAccounts) where !isShut(account) {
                 state.machine.accountOpened(account, now: now, randomUnit: context.randomUnit())
             }
-            return state.machine.looked(now: now, isShut: isShut) { context.flights.isBusy($0) }
+            return state.machine.looked(now: now, isShut: isShut) { context.flights.isBusy($0, $1) }
         }
     }
 

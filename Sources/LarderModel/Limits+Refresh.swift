@@ -11,8 +11,8 @@ extension Limits {
     /// Polls of one user in flight at the same time, at any origins: slow origins of one user take
     /// few of the flights of all users.
     package static let pollsPerUserMax = 16
-    /// Requests in flight to an origin from which on no poll leaves: the connections that are left
-    /// are for clients.
+    /// Requests of a user in flight to an origin from which on no poll of theirs leaves: the
+    /// connections that are left are for clients.
     package static let requestsBesidePollsMax = upstreamConnectionsPerHostMax - pollsPerOriginMax
     /// All flights from which on no poll leaves: the other half is for clients.
     package static let flightsBesidePollsMax = flightsMax / 2

@@ -97,8 +97,7 @@ extension Limits {
     package static let joinedModifiersMax = 100
     /// Bytes of a joined body, and of each body in it; all commands wait while the writer joins them.
     package static let joinedBodyBytesMax = 256 << 10
-    /// Connections of one user to one host for what is passed on, such as streams without an end:
-    /// those of reads and of queued writes are for all users.
+    /// Connections of one user to one host for what is passed on, such as streams without an end.
     package static let upstreamConnectionsPerUserMax = 64
 }
 

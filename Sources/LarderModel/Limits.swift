@@ -311,7 +311,7 @@ package enum Limits {
     package static let lookupReuseTime = Duration.seconds(1)
     /// Time between two pieces of an origin's body.
     package static let upstreamReadTime = Duration.seconds(30)
-    /// Connections to one host for reads; writes have as many of their own.
+    /// Connections to one host for reads of one user; the queued writes of all have as many.
     package static let upstreamConnectionsPerHostMax = 8
     /// Pools of connections, each for origins with the same connection settings; an unused one
     /// costs a few KiB.

@@ -433,12 +433,12 @@ package struct RefreshMachine: Sendable {
 
     /// Returns the polls that leave now.
     ///
-    /// `isShut` says whether an account is shut, and `isBusy` whether clients need an origin's
-    /// connections.
+    /// `isShut` says whether an account is shut, and `isBusy` whether clients need a user's
+    /// connections to an origin.
     package mutating func looked(
         now: Duration,
         isShut: (Account) -> Bool,
-        isBusy: (OriginName) -> Bool
+        isBusy: (OriginName, UInt32?) -> Bool
     ) -> [Poll] {
         defer { checkInvariants() }
         while let first = timers.first, first.key <= now {
@@ -452,7 +452,7 @@ package struct RefreshMachine: Sendable {
         while hasPlaces {
             hasPlaces = false
             for origin in turns where pollsOfOrigins.count(of: origin) < Limits.pollsPerOriginMax {
-                guard !isBusy(origin), let row = takeReady(origin, isShut) else { continue }
+                guard let row = takeReady(origin, isShut, isBusy) else { continue }
                 polls.append(ask(row))
                 hasPlaces = true
             }
@@ -461,9 +461,13 @@ package struct RefreshMachine: Sendable {
     }
 
     /// The next row of the next user at an origin, which then goes to the end of both lines.
-    private mutating func takeReady(_ origin: OriginName, _ isShut: (Account) -> Bool) -> Row? {
+    private mutating func takeReady(
+        _ origin: OriginName,
+        _ isShut: (Account) -> Bool,
+        _ isBusy: (OriginName, UInt32?) -> Bool
+    ) -> Row? {
         for uid in ready[origin]?.users ?? []
-        where pollsOfUsers.count(of: uid) < Limits.pollsPerUserMax {
+        where pollsOfUsers.count(of: uid) < Limits.pollsPerUserMax && !isBusy(origin, uid) {
             while let row = ready[origin]?.rows[uid]?.first {
                 ready[origin]?.rows[uid]?.removeFirst()
                 let isPaused = isShut(Account(origin, row.scope))

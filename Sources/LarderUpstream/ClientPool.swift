@@ -209,7 +209,7 @@ struct ConnectionSettings: Hashable {
     let proxy: ProxySettings?
     let tls: TLSSettings
     let purpose: UpstreamRequest.Purpose
-    /// So that streams of one user hold up none of others; nil if the answer may be for several.
+    /// So that long answers of one user hold up none of others; nil for queued writes.
     let user: UInt32?
 
     /// Only the origin sees the client's certificate, and no host that it redirects to.
@@ -227,13 +227,16 @@ struct ConnectionSettings: Hashable {
         purpose = request.purpose
         user =
             switch request.purpose {
-            case .read, .write: nil
-            case .passingOn, .passedWrite, .upload: request.user
+            case .write: nil
+            case .read, .passingOn, .passedWrite, .upload: request.user
             }
     }
 
     var connectionsPerHostMax: Int {
-        user == nil ? Limits.upstreamConnectionsPerHostMax : Limits.upstreamConnectionsPerUserMax
+        switch purpose {
+        case .read, .write: Limits.upstreamConnectionsPerHostMax
+        case .passingOn, .passedWrite, .upload: Limits.upstreamConnectionsPerUserMax
+        }
     }
 
     /// Whether the connection's peer is the host of the URL, so that its address counts.

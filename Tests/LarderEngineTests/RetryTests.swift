@@ -53,7 +53,7 @@ struct RetryTests {
         fixture.upstream.answer(url, with: answer)
         let refusal = try await fixture.fetch(url).refusal
         #expect(refusal?.kind == .originStatus)
-        #expect(refusal?.retryable == true)
+        #expect(refusal?.retryable == (refusal?.originStatus != 429))
         #expect(refusal?.quotedBody == Array("no".utf8))
         #expect(fixture.upstream.asked.all.count == 1)
         #expect(await fixture.originState == .online)

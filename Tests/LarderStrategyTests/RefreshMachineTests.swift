@@ -46,7 +46,11 @@ struct RefreshMachineTests {
         shut: Set<Account> = [],
         busy: Set<OriginName> = []
     ) -> [RefreshMachine.Poll] {
-        machine.looked(now: now, isShut: { shut.contains($0) }, isBusy: { busy.contains($0) })
+        machine.looked(
+            now: now,
+            isShut: { shut.contains($0) },
+            isBusy: { origin, _ in busy.contains(origin) }
+        )
     }
 
     @Test("The interval that an origin allows now bounds its rows, and a lower one frees them")

@@ -323,11 +323,12 @@ public struct Problem: Error, Codable, Equatable, Sendable {
 
     /// The problem of an origin's refusal.
     ///
-    /// A retry may succeed after a failure of the origin itself.
+    /// A retry may succeed after a failure of the origin itself. An origin that has answered 429
+    /// asks for a longer pause than the clients' retries make.
     package init(refusal status: Int, _ detail: String) {
         self.init(.originStatus, detail)
         originStatus = status
-        retryable = status >= 500 || [408, 425, 429].contains(status)
+        retryable = status >= 500 || [408, 425].contains(status)
     }
 }
 

@@ -241,7 +241,7 @@ export async function problemOf(answer) {
     return Problem.of({ type: kind && `urn:larder:${kind}`, status, detail });
   }
   const detail = `An unexpected answer with the status ${status}: ${text}`;
-  const retryable = status >= 500 || [408, 425, 429].includes(status);
+  const retryable = status >= 500 || [408, 425].includes(status);
   return found("origin-status", detail, { origin_status: status, retryable });
 }
 

@@ -203,7 +203,7 @@ class Answer:
             return Problem.of(await self.json())
         body = (await self.body())[:65536].decode("utf-8", "replace")
         detail = f"The answer has the status {self.status}."
-        retryable = self.status >= 500 or self.status in (408, 425, 429)
+        retryable = self.status >= 500 or self.status in (408, 425)
         told = {"origin_status": self.status, "body": body, "retryable": retryable}
         return fault("origin-status", detail, **told)
 
