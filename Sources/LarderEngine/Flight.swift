@@ -68,6 +68,8 @@ final class Flight: Sendable {
         /// The time up to which a client may wait, even if the origin is silent.
         var deadline: Duration
         var waiting: [@Sendable (FlightOutcome) -> Void] = []
+        /// Clients of others than the one that started the flight: none of them gets a private answer.
+        var others: [@Sendable (FlightOutcome) -> Void] = []
         /// Clients that want only the head of the answer.
         var wantingHead: [@Sendable (FlightOutcome) -> Void] = []
         /// The head of the answer whose body is arriving, if no other fields may be shown.
@@ -79,8 +81,8 @@ final class Flight: Sendable {
         /// Returns the callbacks to call; the list is empty after that.
         mutating func finish(_ outcome: FlightOutcome?) -> [@Sendable (FlightOutcome) -> Void] {
             self.outcome = outcome
-            defer { (waiting, wantingHead) = ([], []) }
-            return waiting + wantingHead
+            defer { (waiting, others, wantingHead) = ([], [], []) }
+            return waiting + others + wantingHead
         }
     }
 
@@ -94,17 +96,21 @@ final class Flight: Sendable {
     /// Calls `tell` once with the outcome, and keeps the flight going until `deadline` at least.
     ///
     /// The call may come before this returns, on any thread. With `wantsHead` the outcome may be the
-    /// head of an answer whose body is arriving.
+    /// head of an answer whose body is arriving. With `isOther` the call comes as soon as the answer
+    /// is private, with an outcome that does not count then.
     func join(
         until deadline: Duration,
         wantsHead: Bool,
+        isOther: Bool,
         _ tell: @escaping @Sendable (FlightOutcome) -> Void
     ) {
         let outcome = waiters.withLock { waiters -> FlightOutcome? in
             waiters.deadline = max(waiters.deadline, deadline)
             if let outcome = waiters.outcome { return outcome }
+            if isOther, isPrivate { return ofAnother }
             if wantsHead, let head = waiters.head { return .passed(head) }
-            if wantsHead { waiters.wantingHead.append(tell) } else { waiters.waiting.append(tell) }
+            let list = wantsHead ? \Waiters.wantingHead : isOther ? \.others : \.waiting
+            waiters[keyPath: list].append(tell)
             return nil
         }
         if let outcome { tell(outcome) }
@@ -115,7 +121,14 @@ final class Flight: Sendable {
     /// The store keeps such an answer in the scope of that client.
     var isPrivate: Bool { hasBecomePrivate.load(ordering: .acquiring) }
 
-    func becomePrivate() { hasBecomePrivate.store(true, ordering: .releasing) }
+    func becomePrivate() {
+        hasBecomePrivate.store(true, ordering: .releasing)
+        var others: [@Sendable (FlightOutcome) -> Void] = []
+        waiters.withLock { swap(&others, &$0.others) }
+        for tell in others { tell(ofAnother) }
+    }
+
+    private var ofAnother: FlightOutcome { .failed(Problem(.overloaded, of: plan)) }
 
     /// Runs the flight to its end, then tells all clients that joined.
     ///
@@ -205,13 +218,11 @@ final class Flight: Sendable {
 
     /// Returns when the time is over; it may be prolonged while this waits.
     private func watchDeadline() async -> FlightOutcome? {
-        while true {
-            let now = context.clock.monotonic()
-            let due = self.due(now: now)
-            guard due > now, (try? await context.clock.sleep(until: due)) != nil else {
-                return nil
-            }
+        while remaining() > .zero {
+            let due = self.due(now: context.clock.monotonic())
+            guard (try? await context.clock.sleep(until: due)) != nil else { break }
         }
+        return nil
     }
 }
 
@@ -451,8 +462,9 @@ struct FlightStarter: Sendable {
         }
         joined(flight)
         let wantsHead = cached == nil && pipe == nil && request.wantsHead(context, scope)
-        flight.join(until: deadline, wantsHead: wantsHead) { outcome in
-            guard flight.isPrivate, flight.plan.payer != scope else {
+        let isOther = flight.plan.payer != scope
+        flight.join(until: deadline, wantsHead: wantsHead, isOther: isOther) { outcome in
+            guard flight.isPrivate, isOther else {
                 return tell(isNew ? outcome : outcome.forOthers)
             }
             // The answer is private to another client.

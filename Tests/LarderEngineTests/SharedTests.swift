@@ -69,6 +69,27 @@ struct SharedTests {
         #expect(try fixture.view(url, alice) == #""first""#)
     }
 
+    @Test("No user waits for the body of an answer that is private to another (P-09)")
+    func privateBody() async throws {
+        let body = Gate()
+        let headers = ["Cache-Control": "private", "Content-Type": "application/json"]
+        fixture.upstream.answer(
+            url,
+            with: .reply(pieces: [.bytes(Array("[1]".utf8)), .hold(body)], 200, headers)
+                .held(by: gate),
+            .json("[2]", headers: headers)
+        )
+        let own = fixture.start(url, as: alice)
+        _ = try await fixture.upstream.asked.element(0)
+        let other = fixture.start(url, as: bob)
+        while fixture.engine.context.meter.counts.flightsJoined == 0 { await Task.yield() }
+        gate.open()
+        #expect(try await other.result().lastShown?.text == "[2]")
+        #expect(try fixture.view(url, alice) == nil, "the body has not arrived")
+        body.open()
+        #expect(try await own.result().lastShown?.text == "[1]")
+    }
+
     @Test("A shared answer that becomes private is requested again for each user (P-09)")
     func becomesPrivate() async throws {
         try await fixture.cache(url, .json("[1]", headers: ["ETag": "\"v1\""]), as: alice)
