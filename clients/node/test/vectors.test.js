@@ -136,6 +136,7 @@ for (const name of names.filter((name) => name.endsWith(".json"))) {
     const cache = new Larder({ socket: server.socket });
     const { method } = vector.call;
     const parameters = vector.call.arguments;
+    let report;
     try {
       if (method === "provide_credential") {
         await provide(server, parameters, vector.exchanges);
@@ -149,8 +150,8 @@ for (const name of names.filter((name) => name.endsWith(".json"))) {
       }
     } finally {
       cache.close();
+      report = await server.stop();
     }
-    const report = await server.stop();
     assert.deepEqual(report, { served: report.expected, expected: report.expected, mismatches: [] });
   });
 }
