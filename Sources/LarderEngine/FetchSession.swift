@@ -153,8 +153,7 @@ struct FetchSession<Printer: FetchPrinter> {
             await cacheAnswered(.miss)
         case .joined(let flight): self.flight = flight
         case .told(let outcome):
-            // A follower would hold the whole answer with it.
-            flight = nil
+            flight = nil  // A follower would keep the whole answer with it.
             networkTime = context.clock.monotonic() - started
             await told(outcome, reader)
         case .networkWaitElapsed:

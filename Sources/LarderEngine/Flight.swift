@@ -463,10 +463,8 @@ struct FlightStarter: Sendable {
         joined(flight)
         let wantsHead = cached == nil && pipe == nil && request.wantsHead(context, scope)
         let isOther = flight.plan.payer != scope
-        flight.join(until: deadline, wantsHead: wantsHead, isOther: isOther) { outcome in
-            guard flight.isPrivate, isOther else {
-                return tell(isNew ? outcome : outcome.forOthers)
-            }
+        flight.join(until: deadline, wantsHead: wantsHead, isOther: isOther) { result in
+            guard isOther, flight.isPrivate else { return tell(isNew ? result : result.forOthers) }
             // The answer is private to another client.
             joinOrStart(
                 request,
