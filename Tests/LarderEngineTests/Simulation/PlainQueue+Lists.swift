@@ -79,7 +79,8 @@ extension PlainQueue {
         return change.effect.applied(to: base)
     }
 
-    /// What is seen of an answer with the list that no file has: every unsettled write shows (P-04).
+    /// The view of an answer with the list, if the store does not keep it: every waiting write shows
+    /// (P-04).
     func shownList(on rows: [PlainValue.Row]) -> Shown {
         var queue = self
         for row in rows { queue.set(Self.path(of: row.id), .value(row.value)) }

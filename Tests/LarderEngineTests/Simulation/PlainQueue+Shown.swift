@@ -20,7 +20,7 @@ extension PlainQueue {
         )
     }
 
-    /// What is seen of an answer for a target that no file has.
+    /// The view of an answer for a target, if the store does not keep that answer.
     func shown(_ path: String, on base: Base) -> Shown {
         var queue = self
         queue.set(path, base)
