@@ -13,10 +13,11 @@ const TRIES_MAX = 10;
  * are missing, or for all if the body has no strong ETag.
  */
 export async function download(core, url, path, options) {
-  const file = await open(path, "ax");
+  const file = await open(path, "wx");
   try {
     const body = { file, size: 0, tag: "" };
     await receive(core, url, body, options);
+    await file.truncate(body.size);
     await file.sync();
     return body.size;
   } finally {
@@ -51,8 +52,8 @@ async function receiveRest(core, url, body, options) {
   });
   const { etag = "", "content-range": range = "" } = answer.headers;
   if (answer.statusCode !== 206) {
-    // Node drops what it has read of a connection that ends while this waits.
-    if (size) await body.file.truncate();
+    // The end of a longer body stays in the file until all has come: Node drops what it has read
+    // of a connection that ends before the loop below begins, so nothing may wait here.
     Object.assign(body, { size: 0, tag: etag.startsWith('"') ? etag : "" });
   } else if (!range.startsWith(`bytes ${size}-`) || (etag && etag !== tag)) {
     answer.destroy();
@@ -60,8 +61,11 @@ async function receiveRest(core, url, body, options) {
     throw cutOff("The answer of larderd is another part of the body.");
   }
   for await (const piece of chunks(answer)) {
-    await body.file.appendFile(piece);
-    body.size += piece.length;
+    for (let rest = piece; rest.length > 0; ) {
+      const { bytesWritten } = await body.file.write(rest, 0, rest.length, body.size);
+      rest = rest.subarray(bytesWritten);
+      body.size += bytesWritten;
+    }
   }
   // A server may send less than it was asked for.
   const [, whole = "*"] = range.split("/");
