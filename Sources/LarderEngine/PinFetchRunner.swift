@@ -14,8 +14,8 @@ final class PinFetchRunner: Sendable {
         case originChanged(OriginName)
         /// An entry, or all pins, may be larger than before.
         case roomRaised
-        case reached(OriginName)
-        case notReached(OriginName)
+        case reached(PinLine)
+        case notReached(PinLine)
         /// A client's own attempt is over; ``PinFetchRunner`` may attempt the pin again.
         case askedForClient(PinAttempt, PinAttempt.Outcome)
         case restEnded
@@ -95,15 +95,15 @@ final class PinFetchRunner: Sendable {
                     group.addTask { await self.wantAgain(.failed, at: name, context) }
                 case .roomRaised:
                     group.addTask { await self.wantAgain(.tooLarge, at: nil, context) }
-                case .reached(let name): machine.reached(name)
-                case .notReached(let name): machine.notReached(name, now: now)
+                case .reached(let line): machine.reached(line)
+                case .notReached(let line): machine.notReached(line, now: now)
                 case .askedForClient(let attempt, let outcome):
                     asked.withLock { $0.release(TargetName(attempt.scope, attempt.id)) }
                     note(outcome, of: attempt)
                     if outcome.isSettled {
-                        machine.reached(attempt.name)
+                        machine.originAnswered(attempt.name)
                     } else {
-                        machine.notReached(attempt.name, now: now)
+                        machine.clientFailed(attempt.line, now: now)
                     }
                 case .restEnded: timerDue = nil
                 }
@@ -111,9 +111,9 @@ final class PinFetchRunner: Sendable {
                 var due: Duration? = now + Limits.pinRetryBase
                 if let found = await lookUp(context, now) {
                     let wanted = Set(found.attempts.keys)
-                    for name in machine.looked(wanted, resting: found.resting, now: now) {
-                        let attempts = found.attempts[name] ?? []
-                        group.addTask { await self.ask(name, attempts, context) }
+                    for line in machine.looked(wanted, resting: found.resting, now: now) {
+                        let attempts = found.attempts[line] ?? []
+                        group.addTask { await self.ask(line, attempts, context) }
                     }
                     due = machine.nextDue
                     next = found.count > Limits.pinsLookedUpAtOnce ? now + Limits.pinRetryBase : nil
@@ -155,9 +155,10 @@ final class PinFetchRunner: Sendable {
     }
 
     private struct Wanted {
-        var attempts: [OriginName: [PinAttempt]] = [:]
-        /// Origins that told the account of a pin to wait, and the first end of those rests.
-        var resting: [OriginName: Duration] = [:]
+        var attempts: [PinLine: [PinAttempt]] = [:]
+        /// Lines in which the origin told the account of a pin to wait, and the first end of those
+        /// rests.
+        var resting: [PinLine: Duration] = [:]
         var count = 0
     }
 
@@ -179,7 +180,11 @@ final class PinFetchRunner: Sendable {
                         }
                         return troubles.mapValues(\.number)
                     }
-                    wanted.attempts = wanted.attempts.mapValues { Self.inTurn($0, failed) }
+                    // The sort is stable: pins that have failed come last, the latest failure
+                    // at the end.
+                    wanted.attempts = wanted.attempts.mapValues { attempts in
+                        attempts.sorted { (failed[$0.target] ?? 0) < (failed[$1.target] ?? 0) }
+                    }
                     return wanted
                 }
                 last = end.number
@@ -189,11 +194,11 @@ final class PinFetchRunner: Sendable {
                     let name = TargetName(scope, pin.id)
                     guard asked.withLock({ $0.count(of: name) == 0 }) else { continue }
                     if let attempt = PinAttempt(context, scope, pin.id) {
-                        let name = attempt.name
-                        if let end = context.originStates.retryAfterEnd(of: name, for: pin.scope) {
-                            wanted.resting[name] = min(wanted.resting[name] ?? end, end)
+                        let (line, states) = (attempt.line, context.originStates)
+                        if let end = states.retryAfterEnd(of: line.origin, for: pin.scope) {
+                            wanted.resting[line] = min(wanted.resting[line] ?? end, end)
                         } else {
-                            wanted.attempts[name, default: []].append(attempt)
+                            wanted.attempts[line, default: []].append(attempt)
                         }
                     } else {
                         let reason = "it belongs to no configured origin"
@@ -208,27 +213,12 @@ final class PinFetchRunner: Sendable {
         }
     }
 
-    /// The pins of each user in turn; those that have failed come last, the latest failure at the end.
-    private static func inTurn(
-        _ attempts: [PinAttempt],
-        _ failed: [TargetName: Int]
-    ) -> [PinAttempt] {
-        var places: [UInt32?: Int] = [:]
-        let keyed = attempts.map { attempt in
-            let uid = attempt.scope.scope.uid
-            defer { places[uid, default: 0] += 1 }
-            return (attempt, failed[attempt.target] ?? 0, places[uid] ?? 0)
-        }
-        // The sort is stable.
-        return keyed.sorted { ($0.1, $0.2) < ($1.1, $1.2) }.map(\.0)
-    }
-
     /// Asks for one after the other, or for some of a long list at the same time, until the origin
     /// cannot be reached.
     ///
     /// The rest of a long list has its turn after the next look, with what came meanwhile.
     private func ask(
-        _ name: OriginName,
+        _ line: PinLine,
         _ attempts: [PinAttempt],
         _ context: EngineContext
     ) async {
@@ -252,7 +242,7 @@ final class PinFetchRunner: Sendable {
             for attempt in rest {
                 guard goesOn(after: await attempt.run(), of: attempt) else { break }
             }
-            return post(isReached ? .reached(name) : .notReached(name))
+            return post(isReached ? .reached(line) : .notReached(line))
         }
         await withTaskGroup(of: (attempt: PinAttempt, outcome: PinAttempt.Outcome).self) { group in
             var running = 0
@@ -266,7 +256,7 @@ final class PinFetchRunner: Sendable {
                 if !goesOn(after: outcome, of: attempt) { rest = [] }
             }
         }
-        post(isReached ? .reached(name) : .notReached(name))
+        post(isReached ? .reached(line) : .notReached(line))
     }
 
     private func note(_ outcome: PinAttempt.Outcome, of attempt: PinAttempt) {
@@ -323,6 +313,7 @@ struct PinAttempt: Sendable {
     let origin: OriginSettings
 
     var name: OriginName { origin.name }
+    var line: PinLine { PinLine(name, scope.scope.uid) }
     var target: TargetName { TargetName(scope, id) }
 
     /// Nil for an id that no origin can give.

@@ -40,14 +40,15 @@ extension Limits {
     package static let prefetchLookTime = Duration.milliseconds(500)
     /// The longest time between two looks: entries of a set may have been evicted by their ids.
     package static let prefetchRestTime = Duration.seconds(60)
-    /// Waiting pins of an origin up to which they are asked for one after the other, and up to which
-    /// each fetch has the rest looked up.
+    /// Waiting pins of one user and origin up to which they are asked for one after the other.
+    ///
+    /// Up to as many waiting pins of all, each fetch has the rest looked up.
     package static let pinsLookedUpAtOnce = 16
-    /// Pins of an origin that are asked for until the next look at all of them.
+    /// Pins of one user and origin that are asked for until the next look at all of them.
     package static let pinsAskedInTurnMax = 64
-    /// Failures of an origin in a row after which it rests.
+    /// Failures in a row after which no more pins of one user are asked for at the origin.
     package static let pinFailuresInRowMax = 8
-    /// Pins of a longer list that are fetched at the same time from one origin.
+    /// Pins of a longer list that are fetched at the same time from one origin for one user.
     package static let pinsFetchedAtOnce = 4
     /// Rows that one step pins or unpins for sets, so that other commands go between.
     package static let prefetchStepRowsMax = 50

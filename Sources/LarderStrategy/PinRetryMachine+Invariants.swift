@@ -3,7 +3,7 @@ import LarderModel
 extension PinRetryMachine {
     /// Checks the invariants of the machine's documentation; costs nothing in release.
     func checkInvariants() {
-        for state in origins.values {
+        for state in lines.values {
             switch state {
             case .asked(let failures):
                 assert(failures >= 0)

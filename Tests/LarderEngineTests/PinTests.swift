@@ -124,6 +124,25 @@ struct PinTests {
         }
     }
 
+    @Test("A body that arrives slowly delays no pin of another user")
+    func slowBody() async throws {
+        let other = try fixture.url("/b")
+        fixture.upstream.answer(url, with: .failure(.cancelled))
+        #expect(try await fixture.pin(url).item.state == .waiting)
+        try await fixture.clock.sleepers(until: .seconds(1))
+        let gate = Gate()
+        fixture.upstream.answer(url, with: .reply(pieces: [.bytes([0x5B]), .hold(gate)]))
+        fixture.clock.advance(by: .seconds(1))
+        #expect(try await fixture.upstream.held.element(0).url == url)
+        let scope = Scope.own(uid: 1_001, account: .default)
+        fixture.upstream.answer(other, with: .failure(.cancelled), .json("[2]"))
+        #expect(try await fixture.pin(other, as: scope).item.state == .waiting)
+        try await fixture.clock.sleepers(until: .seconds(2))
+        fixture.clock.advance(by: .seconds(1))
+        #expect(try await fixture.upstream.asked.element(3).url == other)
+        gate.open()
+    }
+
     @Test(
         "An origin's refusal is a problem for the client, and the pin names it",
         arguments: [
@@ -366,8 +385,11 @@ struct PinTests {
 
 extension EngineFixture {
     /// Pins a URL; `isNew` is nil when it waits.
-    func pin(_ url: WebURL) async throws -> (item: PinItem, isNew: Bool?) {
-        switch try await engine.pins.pin(EntryID(url), scope) {
+    func pin(
+        _ url: WebURL,
+        as scope: Scope = Self.scope
+    ) async throws -> (item: PinItem, isNew: Bool?) {
+        switch try await engine.pins.pin(EntryID(url), engine.store.key(for: scope)) {
         case .held(let item, let isNew): (item, isNew)
         case .waiting(let item): (item, nil)
         }

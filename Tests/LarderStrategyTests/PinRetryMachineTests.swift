@@ -5,12 +5,12 @@ import Testing
 
 @Suite("When origins are asked for what pins wait for")
 struct PinRetryMachineTests {
-    private let one: OriginName
-    private let two: OriginName
+    private let one: PinLine
+    private let two: PinLine
 
     init() throws {
-        one = try OriginName("one")
-        two = try OriginName("two")
+        one = PinLine(try OriginName("one"), 1_000)
+        two = PinLine(try OriginName("two"), 1_000)
     }
 
     @Test("An origin is asked immediately, and by one task at a time")
@@ -58,11 +58,11 @@ struct PinRetryMachineTests {
     func comesBack() {
         var machine = PinRetryMachine()
         for _ in 0..<5 { machine.notReached(one, now: .zero) }
-        machine.originAnswered(one)
+        machine.originAnswered(one.origin)
         #expect(machine.nextDue == nil)
         #expect(machine.looked([one], now: .zero) == [one])
         // It answers while it is asked, and what is asked fails all the same.
-        machine.originAnswered(one)
+        machine.originAnswered(one.origin)
         #expect(machine.looked([one], now: .zero) == [])
         machine.notReached(one, now: .zero)
         #expect(machine.nextDue == .seconds(1))
@@ -79,14 +79,42 @@ struct PinRetryMachineTests {
         #expect(machine.nextDue == .milliseconds(1_500))
     }
 
+    @Test("The lines of users at one origin are asked apart, and its answer ends the rests of all")
+    func users() {
+        let other = PinLine(one.origin, 1_001)
+        var machine = PinRetryMachine()
+        #expect(machine.looked([one], now: .zero) == [one])
+        #expect(machine.looked([other, one], now: .zero) == [other])
+        machine.notReached(other, now: .zero)
+        machine.reached(one)
+        #expect(machine.looked([other, one], now: .zero) == [one])
+        machine.notReached(one, now: .zero)
+        #expect(machine.looked([other, one, two], now: .zero) == [two])
+        machine.originAnswered(one.origin)
+        #expect(machine.looked([other, one, two], now: .zero) == [one, other])
+    }
+
+    @Test("A client's own attempt for a pin starts no second task for a line that is asked")
+    func clients() {
+        var machine = PinRetryMachine()
+        #expect(machine.looked([one], now: .zero) == [one])
+        machine.clientFailed(one, now: .zero)
+        #expect(machine.looked([one], now: .seconds(100)) == [])
+        machine.originAnswered(one.origin)
+        #expect(machine.looked([one], now: .seconds(100)) == [])
+        machine.reached(one)
+        machine.clientFailed(one, now: .seconds(100))
+        #expect(machine.nextDue == .seconds(101))
+    }
+
     @Test("An origin without waiting pins is forgotten, unless a task is asking it")
     func forgets() {
         var machine = PinRetryMachine()
         machine.notReached(one, now: .zero)
         #expect(machine.looked([two], now: .zero) == [two])
         #expect(machine.looked([], now: .zero) == [])
-        #expect(machine.origins == [two: .asked(failures: 0)])
-        machine.originAnswered(one)
+        #expect(machine.lines == [two: .asked(failures: 0)])
+        machine.originAnswered(one.origin)
         machine.reached(two)
         #expect(machine == PinRetryMachine())
     }
