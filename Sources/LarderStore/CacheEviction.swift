@@ -4,7 +4,7 @@ struct CacheEviction {
     let cache: CacheWriter
     private var totals: StoreTotals { cache.state.totals }
 
-    typealias Removal = (scope: Scope?, id: EntryID?, kind: EntryKind?)
+    typealias Removal = (scope: Scope?, id: EntryID?, kind: EntryKind?, revision: Revision)
 
     func makeRoom(for size: Int64, keeping kept: Set<RowKey>, now: Timestamp) throws(StoreError) {
         let budget = totals.budget
@@ -131,7 +131,7 @@ struct CacheEviction {
         cache.noteChange(of: key)
         let entry = cache.statements(.deleteEntry, (":key", key.number))
         defer { entry.reset() }
-        var removal: Removal = (nil, nil, nil)
+        var removal: Removal = (nil, nil, nil, Revision(0))
         var (body, skeleton): (Int64?, Int64?)
         if try entry.step() {
             body = entry.integerOrNil(EntryColumn.body)
@@ -139,6 +139,8 @@ struct CacheEviction {
             removal.scope = entry.scope(EntryColumn.scope)
             removal.id = entry.entryID(EntryColumn.id)
             removal.kind = EntryKind(rawValue: entry.integer(EntryColumn.kind))
+            var numbers = RowNumbers(entry)
+            removal.revision = numbers.revision(EntryColumn.rev)
         }
         entry.reset()
         let recency = cache.statements(.deleteRecency, (":key", key.number))
@@ -172,7 +174,27 @@ struct CacheEviction {
         let revision = if let step { step } else { try cache.nextRevision() }
         step = revision
         try cache.log.append(Change(revision, scope, .evict(id, reason, client: client)))
+        let name = TargetName(cache.shared.key(for: scope), id)
+        try evictTombstone(atURLOf: name, before: row.revision, reason, client, &step)
         return true
+    }
+
+    /// Evicts the tombstone at an entity's own URL, as the entity was evicted.
+    ///
+    /// With the entity the URL told a later state. A tombstone from before that state would tell
+    /// the deletion again, with an earlier revision.
+    func evictTombstone(
+        atURLOf entity: TargetName,
+        before revision: Revision,
+        _ reason: EvictionReason,
+        _ client: ClientTag?,
+        _ step: inout Revision?
+    ) throws(StoreError) {
+        guard let name = entity.id.entity, let url = cache.shared.origins.ownID(name),
+            let found = try cache.rows.find(entity.scope, url), found.kind == .tombstone,
+            found.revision < revision
+        else { return }
+        try evict(found.key, reason, client, &step)
     }
 
     /// Deletes an id's blob, or evicts its other row; nil where there was none.

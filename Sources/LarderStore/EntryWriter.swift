@@ -250,6 +250,7 @@ struct EntryWriter: WriterPart {
         if let event {
             try state.views.log(Change(revision, scope.scope, event))
             try cacheIfAny?.rows.removeQuietly(scope, id)
+            try evictTombstone(atURLOf: found, client, revision)
         }
         return .done(RemovalReceipt(kind: kind, revision: revision))
     }
@@ -261,6 +262,18 @@ struct EntryWriter: WriterPart {
         if found.keepsShared, isCounted { try state.keepers.countKeepers(of: name.id) }
         change(name) { ($0.isPinned, $0.isGivenUp) = (false, true) }
         afterCommit { [index = shared.residency] in index.removeGivenUp(name) }
+    }
+
+    /// Evicts what the cache has of an entity's own URL from before a durable row of the entity.
+    func evictTombstone(
+        atURLOf entity: DurableRow,
+        _ client: ClientTag?,
+        _ revision: Revision
+    ) throws(StoreError) {
+        let (name, last) = (entity.name, entity.revision)
+        var step: Revision? = revision
+        try cacheIfAny?.eviction
+            .evictTombstone(atURLOf: name, before: last, .request, client, &step)
     }
 
     /// Raises the revision of a row, in whichever file it is.

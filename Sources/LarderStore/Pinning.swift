@@ -228,8 +228,10 @@ struct Pinning: WriterPart {
             return true
         }
         let event = Change.Event.evict(id, .request, client: client)
-        try state.views.log(Change(try revisions.next(), scope.scope, event))
+        let revision = try revisions.next()
+        try state.views.log(Change(revision, scope.scope, event))
         try cacheIfAny?.rows.removeQuietly(scope, id)
+        try entries.evictTombstone(atURLOf: found, client, revision)
         return true
     }
 

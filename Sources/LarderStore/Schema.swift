@@ -184,7 +184,7 @@ enum EntryColumn: Int32, TableColumn {
     static let confirmed: Set<EntryColumn> = [
         .storedAt, .freshUntil, .headers, .origin, .mediaType,
     ]
-    static let deleted = list([.scope, .id, .kind, .body, .skeleton])
+    static let deleted = list([.scope, .id, .kind, .rev, .body, .skeleton])
     static let found = all(but: [
         .storedAt, .freshUntil, .mediaType, .headers, .json, .data, .request,
     ])

@@ -85,6 +85,29 @@ struct ShownRevisionTests {
             }
         }
     }
+
+    @Test("An evicted entity leaves no earlier deletion at its URL", arguments: [true, false])
+    func evictedEntity(isDeleted: Bool) async throws {
+        try await EngineFixture.run(.with { $0.origin.normalize = userRules }) { fixture in
+            let url = try fixture.url("/users/7")
+            try await fixture.cache(url, .reply(status: 404))
+            let users = #"[{"type":"User","id":7,"name":"Ann"}]"#
+            try await fixture.cache(fixture.url("/users"), .json(users))
+            let shown = try fixture.view(url, alice)
+            #expect(shown?.contains("Ann") == true)
+            if isDeleted {
+                fixture.upstream.answer(url, with: .reply(status: 204))
+                let id = try await fixture.write(.entity("User:7"), .delete)
+                #expect(try await fixture.settled(id).state == .confirmed)
+                // The row goes to the cache.
+                try await fixture.engine.store.maintain()
+                #expect(try fixture.view(url, alice) == "")
+            }
+            let order = EvictOrder(.ids([try .entity("User:7")]))
+            _ = try await fixture.engine.eviction.evict(order, .one(fixture.scope))
+            #expect(try fixture.view(url, alice) == nil)
+        }
+    }
 }
 
 extension EngineFixture {
