@@ -138,6 +138,8 @@ package struct Modifiers: EnginePart {
                 (command.digest, known.changes.map(\.effect.bytes))
             }
         )
+        let (placed, written) = (PlacedChanges(context: context), known.changes.map(\.effect))
+        let documents = try await placed.documents(targets, written, scope)
         var new = NewModifier(
             id: id,
             scope: scope,
@@ -149,9 +151,10 @@ package struct Modifiers: EnginePart {
                 mediaType: type,
                 body: body
             ),
-            changes: PlacedChanges(context: context).adding(
+            changes: placed.adding(
                 to: zip(effects, targets).map { NewChange(of: $1, $0, scope, context) },
-                known.changes.map(\.effect),
+                written,
+                documents,
                 scope
             ),
             digest: digest

@@ -106,11 +106,13 @@ struct PlacedChanges: EnginePart {
 
     /// The changes, and one for each entity that only an effect names.
     ///
-    /// `effects` are those of the changes. Objects after the first ``Limits/placedEntitiesMax`` are
-    /// shown as they were written.
+    /// `effects` are those of the changes, and `documents` is what ``documents(_:_:_:)`` has of
+    /// their targets. Objects after the first ``Limits/placedEntitiesMax`` are shown as they were
+    /// written.
     func adding(
         to changes: [NewChange],
         _ effects: [Effect],
+        _ documents: [EntryID: TargetContent],
         _ scope: ScopeKey
     ) -> [NewChange] {
         let (origins, uid) = (context.origins, scope.scope.uid)
@@ -148,7 +150,9 @@ struct PlacedChanges: EnginePart {
             }
         }
         for (change, effect) in zip(changes, effects) {
-            for id in origins.named(by: effect, in: change.id, for: uid) where places[id] == nil {
+            let content = documents[change.id] ?? .unknown
+            for id in origins.named(by: effect, in: change.id, on: content, for: uid)
+            where places[id] == nil {
                 guard all.count - changes.count < Limits.placedEntitiesMax else { return all }
                 places[id] = all.count
                 var implied = NewChange(of: id, Effect.none.bytes, scope, context)
@@ -157,6 +161,33 @@ struct PlacedChanges: EnginePart {
             }
         }
         return all
+    }
+
+    /// The views of documents with lists from which effects remove elements by a member's value.
+    func documents(
+        _ targets: [EntryID],
+        _ effects: [Effect],
+        _ scope: ScopeKey
+    ) async throws(Problem) -> [EntryID: TargetContent] {
+        let ids = zip(targets, effects).compactMap { (id, effect) -> EntryID? in
+            let isNeeded =
+                effect.removesByMember && context.origins.document(id, for: scope.scope.uid) != nil
+            return isNeeded ? id : nil
+        }
+        guard !ids.isEmpty else { return [:] }
+        let now = clock.now()
+        return try await context.read { [context] reader throws(StoreError) in
+            var look = EntryReader(context: context, scope: scope, reader: reader, now: now)
+            look.isUse = false
+            var documents: [EntryID: TargetContent] = [:]
+            for id in ids {
+                guard case .bytes(let bytes)? = try look.answer(of: id)?.body,
+                    let value = try? JSONValue(parsing: bytes)
+                else { continue }
+                documents[id] = .json(value)
+            }
+            return documents
+        }
     }
 }
 
@@ -176,9 +207,14 @@ extension OriginTable {
     }
 
     /// The entities that an effect puts into a target or takes out of its lists.
-    func named(by effect: Effect, in target: EntryID, for uid: UInt32?) -> [EntryID] {
+    func named(
+        by effect: Effect,
+        in target: EntryID,
+        on content: TargetContent,
+        for uid: UInt32?
+    ) -> [EntryID] {
         guard let (document, origin) = rules(of: target, for: uid) else { return [] }
-        return document.named(by: effect).map { EntryID(EntityName($0, of: origin)) }
+        return document.named(by: effect, on: content).map { EntryID(EntityName($0, of: origin)) }
     }
 
     private func rules(
@@ -193,6 +229,13 @@ extension OriginTable {
 }
 
 extension Effect {
+    /// Whether it may name elements that it removes by a member's value alone.
+    fileprivate var removesByMember: Bool {
+        if case .all(let effects) = self { return effects.contains(where: \.removesByMember) }
+        guard case .listRemove(let changes) = self else { return false }
+        return changes.contains { $0.key != nil }
+    }
+
     /// Assigns each member of an object; nil for one that no stored effect can hold.
     fileprivate static func assigning(_ object: JSONValue) -> Effect? {
         let assignments = (object.members ?? []).map { member in

@@ -170,13 +170,34 @@ extension DocumentRules {
     }
 
     /// The entities that an effect puts into the document or takes out of its lists.
-    package func named(by effect: Effect) -> [EntityKey] {
+    ///
+    /// `content` has the elements that the effect names by a member's value alone.
+    package func named(by effect: Effect, on content: TargetContent = .unknown) -> [EntityKey] {
         var found: [EntityKey] = []
         _ = referring(effect) { key in
             found.append(key)
             return .null
         }
-        return found
+        return found + removed(byMember: effect, from: content)
+    }
+
+    private func removed(byMember effect: Effect, from content: TargetContent) -> [EntityKey] {
+        if case .all(let effects) = effect {
+            return effects.flatMap { removed(byMember: $0, from: content) }
+        }
+        guard case .listRemove(let changes) = effect else { return [] }
+        return changes.flatMap { change -> [EntityKey] in
+            guard let name = change.key else { return [] }
+            let steps = change.pointer.tokens.map(Step.init(token:)) + [Step(token: "-")]
+            let values = change.values.filter { $0.members == nil }
+            let named = Set(values.map { JSONIdentity($0) })
+            let rows = elements(at: change.pointer, of: content).filter { element in
+                element[name].map { named.contains(JSONIdentity($0)) } ?? false
+            }
+            // A rule for the path needs no more than the key.
+            let bare = values.map { JSONValue.object([JSONMember(name: name, value: $0)]) }
+            return (rows + bare).compactMap { key(of: $0, at: steps) }
+        }
     }
 
     private func resolved<Failure: Error>(

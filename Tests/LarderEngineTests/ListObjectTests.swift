@@ -122,11 +122,14 @@ struct ListObjectTests {
         #expect(waiting.waitingFor?.reason == "lane")
     }
 
-    @Test("A write that takes an entity out of a list is in the entity's lane (cases 14 and 28)")
-    func laneOfRemoval() async throws {
+    @Test(
+        "A write that takes an entity out of a list is in the entity's lane (cases 14 and 28)",
+        arguments: [#"[{"type":"Todo","id":1}]"#, #"{"by":"id","values":[1]}"#]
+    )
+    func laneOfRemoval(elements: String) async throws {
         let url = try await list()
         try await edit("Todo:1", #"{"type":"merge","value":{"title":"rye"}}"#, id: "edit")
-        let removal = #"{"type":"list_remove","value":{"/items":[{"type":"Todo","id":1}]}}"#
+        let removal = #"{"type":"list_remove","value":{"/items":\#(elements)}}"#
         let id = try await fixture.write(.url(url), .json(removal), "POST", id: "remove")
         let lane = "id:\(try EntryID.entity("Todo:1"))"
         let report = try await fixture.engine.modifiers.modifier(id, fixture.scope)

@@ -60,6 +60,21 @@ struct DocumentRulesTests {
         #expect(try document().named(by: effect(removal)).map(\.text) == ["Todo:7"])
     }
 
+    @Test("A removal by a member's value names the elements that have it, as the rules see them")
+    func removedByMember() throws {
+        let removal = try effect(
+            #"{"type":"list_remove","value":{"/items":{"by":"id","values":[7]}}}"#
+        )
+        let list = #"{"items":[{"type":"Todo","id":6},\#(Self.todo)]}"#
+        let content = TargetContent.json(try json(list))
+        #expect(try document().named(by: removal, on: content).map(\.text) == ["Todo:7"])
+        #expect(try document().named(by: removal).isEmpty)
+        let rules = NormalizeRules(paths: [
+            PathRule(url: "/todos", at: MemberPath(tokens: ["items", "*"]), type: "Todo", key: nil)
+        ])
+        #expect(try document(rules).named(by: removal).map(\.text) == ["Todo:7"])
+    }
+
     @Test("A rule for a path sees entities without a type at any position (case 28)")
     func paths() throws {
         let rules = NormalizeRules(paths: [
