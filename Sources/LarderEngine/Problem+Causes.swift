@@ -63,6 +63,10 @@ extension Problem {
         }
     }
 
+    private static let hintOfLocalProxy =
+        "A local proxy with fake-IP gives each name such an address. Exclude the name there, or: "
+        + "cachectl origin add NAME URL --allow-private."
+
     init(_ failure: FlightFailure, url: WebURL) {
         let host = url.originText
         switch failure {
@@ -74,9 +78,12 @@ extension Problem {
                 "\(host) cannot be reached: it closes its connections without an answer"
             )
         case .addressRefused(let address):
+            // Local proxies give names addresses of 198.18.0.0/15, which RFC 2544 keeps for tests.
+            let isOfProxy = ["198.18.", "198.19."].contains { address.hasPrefix($0) }
             self.init(
                 .addressRefused,
-                "\(host) leads to \(address), which its origin does not allow"
+                "\(host) leads to \(address), which its origin does not allow",
+                hint: isOfProxy ? Self.hintOfLocalProxy : nil
             )
         case .timeout: self.init(.timeout, "\(host) did not answer in time")
         case .brokenOff(let reason):

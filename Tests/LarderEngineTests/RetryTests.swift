@@ -238,6 +238,19 @@ struct RetryTests {
         #expect(try await fixture.fetch(url) == .refused(refusal))
     }
 
+    @Test("The problem of an address that a local proxy made up names the proxy")
+    func localProxy() async throws {
+        for (address, isOfProxy) in [("198.18.0.7", true), ("10.0.0.1", false)] {
+            let failure = UpstreamError.addressRefused(host: url.host, address: address)
+            fixture.upstream.answer(url, with: .failure(failure))
+            let told = try await fixture.fetch(url).refusal
+            let refusal = try #require(told)
+            #expect(refusal.kind == .addressRefused)
+            #expect(refusal.hint.contains("proxy") == isOfProxy)
+            #expect(refusal.hint.contains("--allow-private"))
+        }
+    }
+
     @Test("A redirect over plain http to another host is a portal's")
     func redirectOverPlainHTTP() async throws {
         let base = try WebURL("http://plain.example")
