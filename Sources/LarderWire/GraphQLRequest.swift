@@ -5,21 +5,23 @@ package import LarderModel
 package enum GraphQLRequest {
     /// The reason why a body may not be sent to a URL as a read; nil if it may.
     ///
-    /// A GraphQL request is an object of JSON, or a list of them, or a form, or the URL's query, with
-    /// `query`. Any other body is a read's. The daemon does not know the operations of persisted
-    /// queries.
+    /// A GraphQL request is an object of JSON under any media type, or a list of them, or a form, or
+    /// the URL's query, with `query`. Any other body is a read's. The daemon does not know the
+    /// operations of persisted queries.
     package static func refusal(of body: [UInt8], mediaType: String, at url: WebURL) -> String? {
         if let reason = refusal(ofForm: Array(url.query.utf8)) { return reason }
         let essence = MediaType.essence(of: mediaType)
         switch essence {
         case "application/graphql": return refusal(ofDocument: body, named: nil)
-        case "application/x-www-form-urlencoded": return refusal(ofForm: body)
+        case "application/x-www-form-urlencoded":
+            if let reason = refusal(ofForm: body) { return reason }
         case _ where essence.hasPrefix("multipart/"):
             return "a form of several parts is no read: it may upload files"
-        case _ where !MediaType.isAnyJSON(mediaType): return nil
         case _: break
         }
+        // Servers read JSON of any type, such as that which curl sends with -d.
         guard let value = try? JSONValue(parsing: body) else {
+            guard MediaType.isAnyJSON(mediaType) else { return nil }
             return "the body is no JSON, as its type says, so the daemon cannot look into it"
         }
         return (value.elements ?? [value]).lazy.compactMap(refusal(of:)).first

@@ -93,6 +93,18 @@ struct GraphQLRequestTests {
         #expect(refusal("", "multipart/mixed; boundary=x") != nil)
     }
 
+    @Test(
+        "A document in JSON counts whatever the type says",
+        arguments: ["application/x-www-form-urlencoded", "text/plain; charset=utf-8", "", "a/b"]
+    )
+    func otherTypes(type: String) {
+        #expect(refusal(#"{"query":"mutation { a }"}"#, type) != nil)
+        #expect(refusal(#"[{"query":"{ a }"},{"query":"mutation { b }"}]"#, type) != nil)
+        #expect(refusal(#"{"documentId":"a"}"#, type) != nil)
+        #expect(refusal(#"{"query":"{ a }"}"#, type) == nil)
+        #expect(refusal("no JSON", type) == nil)
+    }
+
     @Test("A document in a form, and one in the URL, counts")
     func forms() {
         let form = "application/x-www-form-urlencoded"
