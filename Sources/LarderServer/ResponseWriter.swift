@@ -291,6 +291,14 @@ final class RequestBody: @unchecked Sendable {
         isWanted = {}
         return try await withCheckedThrowingContinuation { taker = $0 }
     }
+
+    /// Gives back bytes that were taken, for the next call of ``next()``.
+    func putBack(_ piece: ByteBuffer) {
+        eventLoop.preconditionInEventLoop()
+        guard piece.readableBytes > 0 else { return }
+        pieces.prepend(piece)
+        bufferedBytes += piece.heldBytes
+    }
 }
 
 /// Input from a client, in order of arrival.

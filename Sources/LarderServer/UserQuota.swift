@@ -66,6 +66,22 @@ extension Exchange {
         return bytes
     }
 
+    /// Whether the request has a body of at most `limit` bytes; one in chunks is read so far, and
+    /// put back.
+    func hasBody(upTo limit: Int) async throws(Problem) -> Bool {
+        guard !RequestFraming(head).hasNoBody else { return false }
+        if let announcedLength { return announcedLength <= Int64(limit) }
+        let place = try enterUpload()
+        defer { withExtendedLifetime(place) {} }
+        // A copy, as each small piece keeps all bytes that were read with it.
+        var start = ByteBuffer()
+        while start.readableBytes <= limit, var piece = try await nextPiece() {
+            start.writeBuffer(&piece)
+        }
+        body.putBack(start)
+        return start.readableBytes <= limit
+    }
+
     /// Has memory counted before it is taken.
     private func reserve(_ count: Int, for bytes: inout [UInt8]) throws(Problem) {
         if count > Limits.inlineBodyBytesMax {

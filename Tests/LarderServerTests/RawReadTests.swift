@@ -121,6 +121,37 @@ struct RawReadTests {
         }
     }
 
+    @Test("A query in chunks is a read; a mutation and a body that is too large are passed on")
+    func chunked() async throws {
+        try await run { server, client, url in
+            func chunk(_ text: String) -> String {
+                "\(String(text.utf8.count, radix: 16))\r\n\(text)\r\n"
+            }
+            func post(_ chunks: [String]) async throws -> RawResponse {
+                let head = "POST \(Self.path) HTTP/1.1\r\nHost: x\r\n\(Self.json)\r\n"
+                let body = (chunks + [""]).map(chunk).joined()
+                client.begin(Array("\(head)Transfer-Encoding: chunked\r\n\r\n\(body)".utf8))
+                return try await client.response(to: "POST")
+            }
+            server.upstream.answer(url, with: .json(#"{"data":1}"#))
+            let query = [#"{"query":"#, #""{ books }"}"#]
+            #expect(try await post(query).text == #"{"data":1}"#)
+            let only = ["Cache-Control: only-if-cached"]
+            let cached = try await self.post(client, query.joined(), only)
+            #expect(cached.text == #"{"data":1}"#)
+            let isPassed = "larder; fwd=method; fwd-status=200"
+            let mutation = [#"{"query":"#, #""mutation { a }"}"#]
+            server.upstream.answer(url, with: .json("[1]"), .json("[2]"))
+            #expect(try await post(mutation).headers["Cache-Status"] == isPassed)
+            let sent = server.upstream.asked.all.last?.body
+            #expect(sent == Array(mutation.joined().utf8))
+            let large = ["\"", String(repeating: "x", count: Limits.readBodyBytesMax), "\""]
+            #expect(try await post(large).headers["Cache-Status"] == isPassed)
+            let uploaded = try await server.upstream.uploaded.element(0)
+            #expect(try uploaded.get() == Array(large.joined().utf8))
+        }
+    }
+
     @Test("A coded body and a form of several parts, which may hold a mutation, are passed on")
     func unreadable() async throws {
         try await run { server, client, url in

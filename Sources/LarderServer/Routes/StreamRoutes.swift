@@ -150,11 +150,12 @@ struct RawRoutes {
     ) async throws(Problem) {
         switch destination {
         case .read(let read, let otherwise):
-            // A larger body than a read may have is passed on as it is, and so is one of any length.
-            let byteCount = exchange.announcedLength ?? .max
-            guard read.method == .query || byteCount <= Int64(Limits.readBodyBytesMax) else {
-                return try await write(command, otherwise, scope)
-            }
+            // A request without a body is passed on, and so is a body too large for a read.
+            let mayBeRead =
+                if read.method == .query { true } else {
+                    try await exchange.hasBody(upTo: Limits.readBodyBytesMax)
+                }
+            guard mayBeRead else { return try await write(command, otherwise, scope) }
             let body = try await exchange.wholeBody(upTo: Limits.readBodyBytesMax)
             let content = try await exchange.work(onBytes: body.count) { () throws(Problem) in
                 read.content(body)
