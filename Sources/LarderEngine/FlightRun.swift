@@ -406,7 +406,7 @@ struct FlightRun: ~Copyable {
         switch (outcome, machine.refreshed(isGone: outcome == .gone)) {
         case (.refreshed(let entry), .tell):
             var answer = FlightAnswer(entry: entry, bytes: nil, status: 304)
-            answer.isNormalized = plan.isNormalized
+            (answer.isNormalized, answer.cookies) = (plan.isNormalized, reply.headers.cookies)
             await context.noteAnswer(answer, hasEntity: plan.isNormalized, plan, read?.fence)
             return .finish(.current(answer))
         case (_, .ask(let attempt)):

@@ -245,6 +245,25 @@ struct RawTests {
         }
     }
 
+    @Test("A cookie of the origin's 304 is for the one who asked, with or without a body")
+    func cookieOfConfirmation() async throws {
+        try await ServerFixture.run { server in
+            server.upstream.answer(
+                try ServerFixture.url("/a"),
+                with: .reply("body", headers: ["ETag": "\"a\""]),
+                .reply(status: 304, headers: ["Set-Cookie": "s=2"]),
+                .reply(status: 304, headers: ["Set-Cookie": "s=3"])
+            )
+            _ = try await raw(server, "/a")
+            let whole = try await raw(server, "/a")
+            #expect((whole.text, whole.headers["Set-Cookie"]) == ("body", "s=2"))
+            let confirmed = try await raw(server, "/a", ["If-None-Match: \"a\""])
+            #expect((confirmed.status, confirmed.headers["Set-Cookie"]) == (304, "s=3"))
+            let cached = try await raw(server, "/a", ["Cache-Control: only-if-cached"])
+            #expect(cached.headers["Set-Cookie"] == nil)
+        }
+    }
+
     @Test("Another account sees other rows and asks for itself")
     func account() async throws {
         try await ServerFixture.run { server in
