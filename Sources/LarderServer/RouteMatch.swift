@@ -229,7 +229,7 @@ extension RouteMatch {
             try await exchange.respond(with: VersionReport(version: version))
         case .document: await exchange.respond(APIDocument.bytes)
         case .get: try await raw.get()
-        case .raw: try await raw.read()
+        case .raw: try await raw.readOrPass()
         case .rawPost, .rawPut, .rawPatch, .rawDelete, .rawOptions: try await raw.write()
         }
     }

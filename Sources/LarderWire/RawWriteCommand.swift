@@ -1,8 +1,9 @@
 import LarderJSON
 package import LarderModel
 
-/// The request of `/o/{origin}/path?query` with any method but `GET`, `HEAD`, `TRACE` and `CONNECT`.
+/// The request of `/o/{origin}/path?query` with any method but `HEAD`, `TRACE` and `CONNECT`.
 ///
+/// A `GET` is one if it has a body.
 /// The daemon sends the request to the origin as a modifier, or passes it on.
 package struct RawWriteCommand: Equatable, Sendable {
     /// The origin, the account and the target.
@@ -27,7 +28,9 @@ package struct RawWriteCommand: Equatable, Sendable {
     ///
     /// RFC 9110 9.2.1, RFC 4918 9.1, RFC 3253 3.6, RFC 5323 2. The daemon answers a QUERY (RFC 10008)
     /// as a read if it can read the body.
-    package var isSafe: Bool { ["OPTIONS", "PROPFIND", "REPORT", "SEARCH"].contains(method) }
+    package var isSafe: Bool {
+        ["GET", "OPTIONS", "PROPFIND", "REPORT", "SEARCH"].contains(method)
+    }
 
     /// Whether the body is as its Content-Type says, and not of several parts.
     package var hasPlainBody: Bool {

@@ -264,6 +264,28 @@ struct RawTests {
         }
     }
 
+    @Test("A GET with a body is passed on, and is neither stored nor answered from the cache")
+    func bodyOfGet() async throws {
+        try await ServerFixture.run { server in
+            let url = try ServerFixture.url("/a")
+            let answers: [ScriptedAnswer] = [.reply("all"), .reply("one"), .reply("two")]
+            for answer in answers { server.upstream.answer(url, with: answer) }
+            #expect(try await raw(server, "/a").text == "all")
+            let client = try await server.connect()
+            for (body, text) in [("1", "one"), ("2", "two")] {
+                let bytes = Array(body.utf8)
+                let response = try await client.ask("GET", "/o/example/a", body: bytes)
+                #expect(response.text == text)
+                #expect(response.headers["Cache-Status"] == "larder; fwd=method; fwd-status=200")
+                let sent = try #require(server.upstream.asked.all.last)
+                #expect(sent.method == "GET")
+                #expect(sent.body == bytes)
+            }
+            let cached = ["Cache-Control: only-if-cached"]
+            #expect(try await client.ask("GET", "/o/example/a", cached, body: []).text == "all")
+        }
+    }
+
     @Test("Another account sees other rows and asks for itself")
     func account() async throws {
         try await ServerFixture.run { server in

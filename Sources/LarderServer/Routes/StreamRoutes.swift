@@ -249,6 +249,13 @@ struct RawRoutes {
 
     // MARK: Reading
 
+    /// Answers GET and HEAD; a GET whose body may say what it asks for is passed on.
+    func readOrPass() async throws(Problem) {
+        let hasBody = RequestFraming(exchange.head).isCoded || exchange.announcedLength ?? 0 > 0
+        guard exchange.head.method == .GET, hasBody else { return try await read() }
+        try await write()
+    }
+
     func read(_ content: RequestContent? = nil) async throws(Problem) {
         let command = try RawCommand(uri: exchange.head.uri, headers: exchange.fields)
         let reply = try await exchange.engine.raw(
