@@ -253,8 +253,10 @@ extension HTTPRequestHead {
         return headers.reduce(bytes(uri) + 256) { $0 + bytes($1.name) + bytes($1.value) }
     }
 
+    /// Whether the client waits for 100; a client of HTTP/1.0 knows no such answer (RFC 9110 10.1.1).
     var expectsContinue: Bool {
-        headers.first(name: "Expect")?.isEqual(to: "100-continue") ?? false
+        guard version == .http1_1, let value = headers.first(name: "Expect") else { return false }
+        return value.withoutBlanks.isEqual(to: "100-continue")
     }
 
     /// The head that the parser reads from a ``FastPathGet``, without fields that mean nothing.
