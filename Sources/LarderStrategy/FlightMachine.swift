@@ -206,7 +206,7 @@ package struct FlightMachine: Equatable, Sendable {
             state = .passing
             return .pass
         case .stored(let bytesMax):
-            guard !head.isEventStream else { return finish(.endless) }
+            guard !head.isEndless else { return finish(.endless) }
             guard (head.contentLength ?? 0) <= bytesMax else { return finish(.tooLarge) }
             state = .receiving(.answer)
             return .receive

@@ -242,8 +242,8 @@ package struct ResponseHead: Equatable, Sendable {
             && !essence.isEmpty && essence != "application/json" && !essence.hasSuffix("+json")
     }
 
-    /// Whether the body is server-sent events (HTML 9.2).
-    var isEventStream: Bool { essence == "text/event-stream" }
+    /// Whether the body is server-sent events (HTML 9.2), or pictures of which each replaces the last.
+    var isEndless: Bool { ["text/event-stream", "multipart/x-mixed-replace"].contains(essence) }
 
     /// How long the origin wants no request of this account.
     ///

@@ -88,8 +88,8 @@ package final class HTTPUpstream: Upstream {
         to request: UpstreamRequest
     ) -> UpstreamReply {
         let host = request.url.host
-        // An open stream of events is silent while there are no events.
-        let silence = head.isEventStream ? nil : silence
+        // An open stream of events, or of lines, is silent while there are none.
+        let silence = head.isOpenStream ? nil : silence
         var reply = UpstreamReply(
             status: head.status,
             headers: head.headers,
@@ -273,8 +273,13 @@ extension AnswerHead {
     /// Whether the body can be decoded: a part of a coded body cannot, and a 204 or 304 has none.
     fileprivate var mayBeDecoded: Bool { ![204, 206, 304].contains(status) }
 
-    fileprivate var isEventStream: Bool {
-        headers["Content-Type"]?.prefix(while: { $0 != ";" && $0 != " " }).lowercased()
-            == "text/event-stream"
+    private static let openTypes: Set = [
+        "text/event-stream", "multipart/x-mixed-replace", "application/x-ndjson",
+        "application/jsonl", "application/json-seq",
+    ]
+
+    fileprivate var isOpenStream: Bool {
+        let type = headers["Content-Type"]?.prefix(while: { $0 != ";" && $0 != " " }).lowercased()
+        return type.map { Self.openTypes.contains($0) } ?? false
     }
 }

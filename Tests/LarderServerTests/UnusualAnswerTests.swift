@@ -6,21 +6,25 @@ import Testing
 /// Origins whose answers are unusual, through the real server and the real upstream.
 @Suite("Unusual answers of origins", .timeLimit(.minutes(5)))
 struct UnusualAnswerTests {
-    private static func events(_ gate: Gate) -> OriginAnswer {
+    private static func events(
+        _ gate: Gate,
+        type: String = "text/event-stream; charset=utf-8"
+    ) -> OriginAnswer {
         OriginAnswer([
-            .head(200, ["Content-Type": "text/event-stream; charset=utf-8"]),
+            .head(200, ["Content-Type": type]),
             .text("data: 1\n\n"), .wait(gate), .text("data: 2\n\n"), .close,
         ])
     }
 
     @Test(
         "A stream of events is passed on as it comes and never stored",
-        arguments: [[], ["Accept: text/event-stream"]]
+        arguments: [[], ["Accept: text/event-stream"]],
+        ["text/event-stream; charset=utf-8", "multipart/x-mixed-replace; boundary=x"]
     )
-    func events(headers: [String]) async throws {
+    func events(headers: [String], type: String) async throws {
         try await GatewayFixture.run { gateway in
             let gate = Gate()
-            gateway.answer("/events", with: Self.events(gate))
+            gateway.answer("/events", with: Self.events(gate, type: type))
             let client = try await gateway.connect()
             let lines = ["GET /o/origin/events HTTP/1.1", "Host: l"] + headers + ["", ""]
             try await client.send(lines.joined(separator: "\r\n"))
@@ -33,6 +37,36 @@ struct UnusualAnswerTests {
                 ["Cache-Control: only-if-cached"]
             )
             #expect(cached.status == 504)
+        }
+    }
+
+    @Test("Lines reach a client that says no-store as they come, also after a silence")
+    func lines() async throws {
+        var setup = GatewayFixture.Setup()
+        setup.readTime = .milliseconds(100)
+        try await GatewayFixture.run(setup) { gateway in
+            let gate = Gate()
+            let lines = OriginAnswer([
+                .head(200, ["Content-Type": "application/x-ndjson"]),
+                .text("one\n"), .wait(gate), .text("two\n"), .close,
+            ])
+            gateway.answer("/log", with: lines)
+            let silent = OriginAnswer([
+                .head(200, ["Content-Length": "9"]), .text("one\n"), .wait(gate), .close,
+            ])
+            gateway.answer("/silent", with: silent)
+            func ask(_ path: String) async throws -> RawClient {
+                let client = try await gateway.connect()
+                let head = "GET /o/origin\(path) HTTP/1.1\r\nHost: l\r\n"
+                try await client.send("\(head)Cache-Control: no-store\r\n\r\n")
+                try await client.seen("one\n")
+                return client
+            }
+            let log = try await ask("/log")
+            // The other answer ends when it has been silent for too long, and it began later.
+            _ = try await ask("/silent").rest()
+            gate.open()
+            try await log.seen("two\n")
         }
     }
 
