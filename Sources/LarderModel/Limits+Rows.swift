@@ -138,8 +138,11 @@ extension Limits {
     package static let markedRowsMax = 1_000
     /// Writes of one row that are named.
     package static let rowWritesMax = 100
-    /// The body of a read: it is kept in the row of the answer, to be sent again.
-    package static let readBodyBytesMax = 65_536
+    /// The body of a read: it is kept in the row of the answer, to be sent again, and copied with each
+    /// read of the row.
+    ///
+    /// Frameworks of servers take 100 KiB unless they are told otherwise. A copy takes about 20 µs.
+    package static let readBodyBytesMax = 131_072
     /// The media type of the body of a read.
     package static let readTypeBytesMax = 1_024
     /// Paths of an origin's `post_reads`, and names of its `vary`.

@@ -121,6 +121,19 @@ struct RawReadTests {
         }
     }
 
+    @Test("A query of 100 KiB, the most that many servers take, is a read")
+    func oneOfServersLimit() async throws {
+        try await run { server, client, url in
+            server.upstream.answer(url, with: .json(#"{"data":1}"#))
+            let query = #"{"query":"{ \#(String(repeating: "x", count: 102_384)) }"}"#
+            #expect(query.utf8.count == 102_400)
+            for headers in [[], ["Cache-Control: only-if-cached"]] {
+                let reply = try await post(client, query, headers)
+                #expect(reply.text == #"{"data":1}"#)
+            }
+        }
+    }
+
     @Test("A query in chunks is a read; a mutation and a body that is too large are passed on")
     func chunked() async throws {
         try await run { server, client, url in

@@ -203,7 +203,7 @@ extension DocumentedRoute {
             """
             Nothing changes here until the origin has answered. A POST to a path of the origin's \
             `post_reads` is answered as a GET is, unless its body is a GraphQL mutation; so is each \
-            QUERY (RFC 10008). Such a read has a body of at most 65,536 bytes. Another method, such as \
+            QUERY (RFC 10008). Such a read has a body of at most 131,072 bytes. Another method, such as \
             `PROPFIND`, is the same route; `TRACE` and `CONNECT` are refused.
             """
         ),

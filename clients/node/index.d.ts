@@ -58,7 +58,7 @@ export interface FetchOptions extends SignalOptions {
   partial?: boolean;
   /** `POST` or `QUERY` for a read with a body. A POST needs a path of the origin's `post_reads`. */
   method?: string;
-  /** The body if it is JSON; at most 65,536 bytes. */
+  /** The body if it is JSON; at most 131,072 bytes. */
   body?: unknown;
   /** The body if it is a text. */
   bodyText?: string;

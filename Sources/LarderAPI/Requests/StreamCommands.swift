@@ -56,7 +56,7 @@ public struct FetchOptions: Codable, Equatable, Sendable {
     ///
     /// A POST is a read only on a path that the origin's `post_reads` names.
     @OmittedWhenNil public var method: String?
-    /// The body of the request, if it is JSON; at most 65,536 bytes; in a body only.
+    /// The body of the request, if it is JSON; at most 131,072 bytes; in a body only.
     @OmittedWhenNil public var body: RawJSON?
     /// The body of the request, if it is a text.
     @OmittedWhenNil public var bodyText: String?
