@@ -4,8 +4,9 @@ package import LarderModel
 ///
 /// The id of such an answer is the read's, then ` name=value` for each header that Vary names and the
 /// request carried, sorted by name. The id contains the digest of a secret instead of the secret,
-/// as ids are shown, listed and logged. A row of Larder's own under ``markerID(of:)`` remembers the
-/// names, so that a later request knows which of its headers count.
+/// as ids are shown, listed and logged, and the digest of a value that is too long for an id, or
+/// has a tab. A row of Larder's own under ``markerID(of:)`` remembers the names, so that a later
+/// request knows which of its headers count.
 package struct Variants: Sendable {
     private let digestKey: DigestKey
 
@@ -23,10 +24,16 @@ package struct Variants: Sendable {
         let parts = names.sorted().compactMap { name in
             request.list(name).map { value in
                 let isSecret = HeaderFields.holdsSecret(name) || origin.headers[name] != nil
-                return " \(name)=\(isSecret ? digestKey.digest(of: "\(name)=\(value)") : value)"
+                let isShown = !isSecret && Self.fitsInID(value)
+                return " \(name)=\(isShown ? value : digestKey.digest(of: "\(name)=\(value)"))"
             }
         }
         return parts.isEmpty ? id : try EntryID(id.text + parts.joined())
+    }
+
+    private static func fitsInID(_ value: String) -> Bool {
+        value.utf8.count <= Limits.variantValueBytesMax
+            && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     }
 
     /// The id of the row for the names; no answer has it, as no URL contains a space.

@@ -194,4 +194,21 @@ struct VariantTests {
         _ = try await fetch.result()
         #expect(try await shown("de")?.text == Self.new)
     }
+
+    @Test("Answers that differ by a long header, or by one with a tab, are stored as any variant")
+    func longValues() async throws {
+        let url = try fixture.url("/a")
+        let states = [9_000, 9_001].map { String(repeating: "x", count: $0) } + ["a\tb"]
+        for (index, state) in states.enumerated() {
+            let headers = ["Vary": "X-State", "Cache-Control": "max-age=60"]
+            fixture.upstream.answer(url, with: .json("[\(index)]", headers: headers))
+            try await fixture.fetch(url) { $0.headers.append("X-State", state) }
+        }
+        for (index, state) in states.enumerated() {
+            let frame = try await fixture.fetch(url, .cacheOnly) { command in
+                command.headers.append("X-State", state)
+            }.lastShown
+            #expect(frame?.text == "[\(index)]")
+        }
+    }
 }
