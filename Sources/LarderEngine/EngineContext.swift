@@ -37,6 +37,7 @@ final class EngineContext: Sendable {
     let batches = Mutex(Quota<UInt32?>(max: Limits.batchesMax, each: Limits.batchesPerUserMax))
     let followers: FollowerTable
     let logger: Logger
+    private let failures = FailureLog()
     let meter = EngineMeter()
     private let random: Mutex<any RandomNumberGenerator & Sendable>
     // Relaxed: set once; a flight that reads it late words its failure differently.
@@ -238,9 +239,7 @@ extension EngineContext {
     }
 
     func note(_ trouble: Logger.Message, _ error: StoreError, of id: EntryID? = nil) {
-        var fields: [LogKey: Logger.MetadataValue] = [.reason: "\(error.message)"]
-        (fields[.statement], fields[.id]) = (error.statement.map { "\($0)" }, id.map { "\($0)" })
-        logger.warning(trouble, metadata: .larder(fields))
+        failures.write(trouble, error, of: id, to: logger, at: clock.monotonic())
     }
 
     /// Reads off the event loops, for a client.

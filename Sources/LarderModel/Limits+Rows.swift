@@ -185,6 +185,10 @@ extension Limits {
     /// Time between two rounds while nothing is used or changed: others may fill the disk meanwhile, or
     /// take a file away.
     package static let quietTime = Duration.seconds(90)
+    /// Lines of the log about one event of a failing store in ``noticeTime``: enough to see several
+    /// reasons.
+    package static let noticesMax = 5
+    package static let noticeTime = Duration.seconds(60)
     /// Free pages that one step of an idle moment gives back to the file system.
     package static let vacuumPagesMax = 256
     /// A file is not rebuilt for less than this, beyond twice its content.

@@ -116,4 +116,23 @@ struct StoreFaultTests {
         fixture.faults.arm(2, of: StoreStep.readEntry, with: .inputOutput)
         #expect(try await fixture.cached(url).refusal?.kind == .storage)
     }
+    @Test("However often a store fails, the log has a few lines a minute, and how many it left out")
+    func repeated() async throws {
+        fixture.faults.arm(1, of: StoreStep.putEntry, with: .full, .forGood)
+        let (most, leftOut) = (Limits.noticesMax, 3)
+        for _ in 0..<(most + leftOut) {
+            fixture.upstream.answer(url, with: .json("[1]"))
+            try await fixture.fetch(url)
+        }
+        var logged: [String] {
+            fixture.log.lines.all.filter { $0.hasPrefix("an answer was not stored") }
+        }
+        #expect(logged.count == most)
+        fixture.clock.advance(by: Limits.noticeTime)
+        fixture.upstream.answer(url, with: .json("[1]"))
+        try await fixture.fetch(url)
+        fixture.faults.disarm()
+        #expect(logged.count == most + 1)
+        #expect(logged.last?.contains("count=\(leftOut)") == true)
+    }
 }
