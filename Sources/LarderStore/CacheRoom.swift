@@ -182,13 +182,19 @@ struct CacheRoom {
     /// Rewrites the file if half-empty pages make it much larger than its content.
     ///
     /// An incremental vacuum does not find such pages. The next rewrite waits until the file has
-    /// doubled, because long ids take more space in their index than the accounted size says.
+    /// doubled, because long ids take more space in their index than the accounted size says, and a
+    /// rewrite may fail. A rewrite needs space for a copy of the file and for a WAL of the same
+    /// length.
     func rebuildIfWorthIt() throws(StoreError) {
         guard cache.file != nil else { return }
         let pages = try cache.connection.integer("PRAGMA page_count") ?? 0
-        let free = try cache.connection.integer("PRAGMA freelist_count") ?? 0
+        let unused = try cache.connection.integer("PRAGMA freelist_count") ?? 0
+        let used = (pages - unused) * 4_096
         let needed = max(bytes, cache.bounds.bytesAfterRebuild)
-        guard (pages - free) * 4_096 > 2 * needed + Limits.rebuildBytesMin else { return }
+        guard used > 2 * needed + Limits.rebuildBytesMin else { return }
+        let room = (freeBytes ?? .max) - configuration.minFreeBytes.bytes
+        guard room / 2 > used else { return }
+        cache.bounds.bytesAfterRebuild = used
         try cache.connection.execute("VACUUM")
         let rebuilt = try cache.connection.integer("PRAGMA page_count") ?? 0
         cache.bounds.bytesAfterRebuild = rebuilt * 4_096

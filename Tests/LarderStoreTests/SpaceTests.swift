@@ -132,10 +132,7 @@ struct SpaceTests {
     @Test("A file that is far larger than its rows is rebuilt")
     func rebuild() async throws {
         let temporary = try TemporaryStore()
-        var template = NewEntry.blob(temporary.scope, try EntryID("id-000000"), [])
-        template.entry.headers.set("X", String(repeating: "x", count: 300))
-        _ = try await temporary.store.put(template, now: .epoch)
-        try await temporary.damage(Self.manyRows)
+        try await fill(temporary)
         let before = temporary.store.files.sizes.database
         #expect(before > Limits.rebuildBytesMin)
         // SQLite keeps its pages a third full, and a row counts more than it takes: for a rebuild
@@ -148,6 +145,38 @@ struct SpaceTests {
         #expect(audit.bytes == temporary.store.totals.bytes && audit.entries == 60_001)
         try await temporary.store.maintain()
         #expect(try await temporary.bytes("id-000000") == [])
+    }
+
+    @Test("A rebuild waits for room on the disk, and one that fails is not tried again soon")
+    func rebuildWithoutRoom() async throws {
+        let disk = Disk()
+        let temporary = try TemporaryStore(configure: { $0.freeBytes = { disk.freeBytes($0) } })
+        try await fill(temporary)
+        try await temporary.damage("UPDATE recency SET size = size - 500; " + Self.sumUp)
+        let before = temporary.store.files.sizes.database
+        #expect(before > Limits.rebuildBytesMin)
+        disk.resize(to: 2 * before)
+        temporary.faults.arm(1, of: "VACUUM", with: .full)
+        try await temporary.store.maintain()
+        #expect(temporary.faults.failures == 0)
+
+        disk.resize(to: .max / 2)
+        await #expect(throws: StoreError.self) { try await temporary.store.maintain() }
+        #expect(temporary.faults.failures == 1)
+        try await temporary.store.maintain()
+        #expect(temporary.store.files.sizes.database > before * 19 / 20)
+        try await temporary.reopen()
+        try await temporary.store.maintain()
+        // A file becomes shorter when its WAL is written back.
+        try await temporary.reopen()
+        #expect(temporary.store.files.sizes.database < before * 19 / 20)
+    }
+
+    private func fill(_ temporary: TemporaryStore) async throws {
+        var template = NewEntry.blob(temporary.scope, try EntryID("id-000000"), [])
+        template.entry.headers.set("X", String(repeating: "x", count: 300))
+        _ = try await temporary.store.put(template, now: .epoch)
+        try await temporary.damage(Self.manyRows)
     }
 
     /// Copies of the one row, in an order that leaves pages two thirds full.
