@@ -205,6 +205,8 @@ fi
 for unit in config/systemd/larder.service config/systemd/user/larder.service; do
     expect_equal "$unit reloads by SIGHUP" "ExecReload=/bin/kill -HUP \$MAINPID" \
         "$(grep '^ExecReload=' "$unit")"
+    expect_equal "$unit gives the start as long as a migration takes" "TimeoutStartSec=infinity" \
+        "$(grep '^TimeoutStartSec=' "$unit")"
     expect_equal "$unit sets nothing that hides who asks or deletes the socket" "" \
         "$(grep -E '^(PrivateUsers|RuntimeDirectory)=' "$unit")"
 done
