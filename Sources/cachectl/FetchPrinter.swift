@@ -129,7 +129,7 @@ struct SnapshotView {
     mutating func show(_ body: [UInt8], mediaType: String?, message: String) throws(CommandFailure)
     {
         try clear()
-        let text = text(of: body, mediaType: mediaType)
+        let text = Self.text(of: body, mediaType: mediaType)
         try console.write(Array(text.utf8))
         bodyRows = TerminalText.rows(text, columns: console.size.columns)
         say(message)
@@ -164,7 +164,9 @@ struct SnapshotView {
         try console.write(Array("\u{1B}[\(rows)A\r\u{1B}[J".utf8))
     }
 
-    private func text(of body: [UInt8], mediaType: String?) -> String {
+    /// The body as a terminal may have it: one with control characters, which a terminal obeys, is
+    /// only described.
+    static func text(of body: [UInt8], mediaType: String?) -> String {
         guard TerminalText.isShowable(body) else {
             let type = TerminalText.escaped(mediaType ?? "bytes")
             return "(\(HumanFormat.size(Int64(body.count))) of \(type), not shown on a "

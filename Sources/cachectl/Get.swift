@@ -216,6 +216,10 @@ extension Get {
         }
         for try await update in client.follow(url, options: fetchOptions) {
             switch update {
+            case .value(let snapshot) where console.isTerminalOut:
+                let body = try await snapshot.exactBody()
+                let text = SnapshotView.text(of: body, mediaType: snapshot.mediaType)
+                try console.write(Array(text.utf8))
             case .value(let snapshot):
                 try await console.copy(try await snapshot.bodyChunks())
                 try console.write([UInt8(ascii: "\n")])

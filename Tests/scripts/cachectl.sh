@@ -454,6 +454,17 @@ if command -v script >/dev/null; then
     expect_equal "the cached answer came first" old "$(grep --max-count 1 '^old' "$work/out.lines")"
     on_terminal get "$origin/large.bin"
     expect_match "a terminal is given no binary" "not shown on a terminal" "$(<"$work/out.lines")"
+    printf '\e]0;title\abody\n' >"$www/escape.txt"
+    shown=no
+    script --quiet --return --flush --log-out /dev/null --command \
+        "$(printf '%q ' "$bin/cachectl" --socket "$socket" get --follow "$origin/escape.txt")" \
+        >"$work/out" </dev/null &
+    running=$!
+    ! await 30 grep --quiet "not shown on a terminal" "$work/out" || shown=yes
+    kill "$running"
+    wait "$running" 2>/dev/null
+    expect_equal "nor, by --follow, a body that it would obey" "yes 0" \
+        "$shown $(grep --count $'\e' "$work/out")"
     answer=n on_terminal evict --prefix "$origin/t"
     expect_match "on a terminal evict asks, and no means no" \
         "^1\|.*Evict 1 entry.*nothing was evicted" "$code|$(tr '\n' ' ' <"$work/out.lines")"
