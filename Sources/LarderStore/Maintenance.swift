@@ -55,12 +55,15 @@ struct Maintenance {
                 cache.room.shortenWAL()
             }
             shared.reserves.state.take()
+            store.stateFile.look()
         case .secrets:
             try await commits.outsideTransaction { writer throws(StoreError) in
                 try writer.files.state.removeSecretsFromWAL()
             }
         case .statePages: try await giveBackPages(of: .state)
-        case .snapshot: store.snapshots.takeIfDue(now: store.now())
+        case .snapshot:
+            // A snapshot is taken by the path: the last one may be all that is left.
+            if !store.stateFile.isLost { store.snapshots.takeIfDue(now: store.now()) }
         case .aliases: try await keepAliases(now: store.now())
         case .totals: try await checkTotals()
         case .uses:

@@ -1,4 +1,5 @@
 import LarderModel
+import Synchronization
 
 /// `state.db`: what must survive the loss of the cache.
 ///
@@ -12,6 +13,10 @@ final class StateFile: Sendable {
     let digestKey: DigestKey
     let notices: [String]
     let takesAlong: Bool
+    /// The files that are in use, by their paths; a link in place of one is not looked after.
+    private let stamps: [String: FileStamp]
+    // Relaxed: it refuses commands and words a warning, and orders nothing.
+    private let lost = Atomic(false)
 
     /// Opens or creates the file and loads its rows into the index.
     ///
@@ -37,6 +42,7 @@ final class StateFile: Sendable {
             findings = [finding] + saved.findings + Self.snapshot(saved.place)
         }
         file.mark?.remove()
+        stamps = Self.stamps(of: file)
         let opening = started.opening
         (notices, digestKey, takesAlong) = (opening.notices, opening.digestKey, opening.takesAlong)
         // On a full disk the first that wants a block tries again.
@@ -112,9 +118,33 @@ final class StateFile: Sendable {
     }
 
     var damageWarning: String? {
+        if isLost {
+            return "\(file.path) or its WAL was deleted or replaced while it is in use, so nothing "
+                + "new is accepted or kept permanently: put it back, or restart the daemon, which "
+                + "opens what is there"
+        }
         guard let step = file.mark?.step else { return nil }
         return "\(file.path) is damaged (\(StoreError.words(step)) failed): restart the daemon, "
             + "which takes over what of it can be read"
+    }
+
+    // MARK: A lost file
+
+    /// Whether the paths no longer lead to the files in use, which then end with the process.
+    var isLost: Bool { lost.load(ordering: .relaxed) }
+
+    private static func stamps(of file: DatabaseFile) -> [String: FileStamp] {
+        let paths = DatabaseFile.suffixes.dropLast().map { file.path + $0 }
+        let found = paths.compactMap { path in FileStamp(path).map { (path, $0) } }
+        return Dictionary(uniqueKeysWithValues: found)
+    }
+
+    /// Compares what the paths lead to with the files in use.
+    func look() {
+        let now = Self.stamps(of: file)
+        let isGone = stamps.contains { now[$0.key]?.isSameFile(as: $0.value) != true }
+        let wasGone = lost.exchange(isGone, ordering: .relaxed)
+        if isGone, !wasGone, let damageWarning { shared.findings.tell(damageWarning) }
     }
 
     // MARK: A full disk
@@ -142,8 +172,11 @@ final class StateFile: Sendable {
         }
     }
 
-    /// Refuses a command that would make the file grow while the disk is full.
+    /// Refuses a command that would make the file grow while the disk is full or the file is lost.
     func refuseWhileFull(_ step: String) throws(StoreError) {
+        guard !isLost else {
+            throw .cannotOpen(path: file.path, reason: "it was deleted or replaced while in use")
+        }
         // MaintenanceStep looks at the reserve on the disk, because this method runs on event loops.
         guard reserve.isHeld || reserve.take() else { throw .diskFull(file: file.path, step: step) }
     }

@@ -212,6 +212,32 @@ struct StateDamageTests {
         }
     }
 
+    @Test(
+        "While its path leads elsewhere nothing new is accepted, which status and log say",
+        arguments: ["", "-wal"]
+    )
+    func lostInUse(suffix: String) async throws {
+        try await temporary.accept("m1", "a")
+        let store = temporary.store
+        let (path, elsewhere) = (temporary.statePath + suffix, temporary.statePath + ".elsewhere")
+        #expect(rename(path, elsewhere) == 0)
+        try await store.maintain()
+        #expect(store.files.warnings.contains { $0.contains("deleted or replaced") })
+        #expect(store.files.takeNews().count == 1)
+        await #expect {
+            _ = try await temporary.accept("m2", "b")
+        } throws: { error in
+            if case StoreError.cannotOpen = error { true } else { false }
+        }
+        try await store.maintain()
+        #expect(store.files.takeNews() == [])
+
+        #expect(rename(elsewhere, path) == 0)
+        try await store.maintain()
+        #expect(store.files.warnings == [])
+        try await temporary.accept("m2", "b")
+    }
+
     // MARK: Bases
 
     /// P-04.
