@@ -210,7 +210,11 @@ enum StandardError {
     ///
     /// A failure is ignored: there is no other place to report it.
     static func write(_ line: String) {
-        var text = line.replacing("\n", with: " ") + "\n"
+        // A line end in it would begin another line, and a terminal obeys control characters.
+        let scalars = line.unicodeScalars.map { scalar -> Unicode.Scalar in
+            scalar.properties.generalCategory == .control ? " " : scalar
+        }
+        var text = String(String.UnicodeScalarView(scalars)) + "\n"
         text.withUTF8 { _ = Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 }

@@ -693,4 +693,9 @@ expect_match "a cache directory that cannot be made is an error of the configura
 LARDER_ACCESS_ADMIN_GROUP=none-such "$bin/larderd" --config "$config" --check-config 2>"$work/err"
 expect_match "a group of administrators that does not exist is told" \
     "access.admin_group: there is no group 'none-such'" "$(<"$work/err")"
+code=0
+"$bin/larderd" --config "$work/"$'a\r\n<3>b\ec' --check-config 2>"$work/err" || code=$?
+expect_match "what has line ends and control characters is one line of larderd's log without them" \
+    "^78 1 larderd: $work/a  <3>b c: the configuration" \
+    "$code $(grep --count '' "$work/err") $(<"$work/err")"
 finish
