@@ -145,17 +145,19 @@ package enum StoreError: Error, Equatable {
         // The shared memory of a WAL is a file that could not be extended.
         case (SQLITE_FULL, _), (SQLITE_IOERR, Self.shmSize):
             self = .diskFull(file: file, step: step)
-        // A short read means that a WAL or a file was cut.
-        case (SQLITE_CORRUPT, _), (SQLITE_NOTADB, _), (SQLITE_IOERR, Self.shortRead):
+        // A short read means that a WAL or a file was cut. Where the disk cannot read a page, a step
+        // of a statement has SQLITE_CORRUPT, an opening or a checkpoint SQLITE_IOERR_CORRUPTFS.
+        case (SQLITE_CORRUPT, _), (SQLITE_NOTADB, _), (SQLITE_IOERR, Self.shortRead),
+            (SQLITE_IOERR, Self.corruptFileSystem):
             self = .corrupt(file: file, step: step)
         default: self = .sqlite(file: file, step: step, code: code, message: message)
         }
     }
 
-    /// SQLITE_IOERR_SHMSIZE and SQLITE_IOERR_SHORT_READ without SQLITE_IOERR, as Swift does not
-    /// import their macros.
+    /// SQLITE_IOERR_SHMSIZE and others without SQLITE_IOERR, as Swift does not import their macros.
     private static let shmSize: Int32 = 19
     private static let shortRead: Int32 = 2
+    private static let corruptFileSystem: Int32 = 33
 
     static func system(_ path: String) -> StoreError {
         .cannotOpen(path: path, reason: lastSystemError())

@@ -57,6 +57,14 @@ struct ErrorMessageTests {
         #expect(copy.statement == nil)
     }
 
+    @Test("A page that is cut off or that the disk cannot read is damage, with or without SQL")
+    func unreadablePage() {
+        for code in [11, 522, 8_458] as [Int32] {
+            let error = StoreError(code: code, file: "/c.db", step: "checkpoint", message: "")
+            #expect(error == .corrupt(file: "/c.db", step: "checkpoint"), "\(code)")
+        }
+    }
+
     private func expectNoSQL(_ message: String) {
         let words = message.split { !$0.isLetter && $0 != "_" }
         let keywords: Set<Substring> = [
