@@ -14,16 +14,20 @@ final class Reserve: Sendable {
     private let bytes: Int64
     private let expendable: String?
     private let freeBytes: @Sendable (String) -> Int64?
+    private let allocate: @Sendable (_ file: Int32, _ bytes: Int64) -> Bool
     private let held = Mutex(false)
 
     init(
         directory: String,
         bytes: Int64,
         expendable: String? = nil,
-        freeBytes: @escaping @Sendable (String) -> Int64?
+        freeBytes: @escaping @Sendable (String) -> Int64?,
+        allocate: @escaping @Sendable (_ file: Int32, _ bytes: Int64) -> Bool = {
+            posix_fallocate($0, 0, off_t($1)) == 0
+        }
     ) {
         (self.directory, self.bytes) = (directory, bytes)
-        (self.expendable, self.freeBytes) = (expendable, freeBytes)
+        (self.expendable, self.freeBytes, self.allocate) = (expendable, freeBytes, allocate)
     }
 
     private var path: String { directory + "/reserve" }
@@ -71,7 +75,7 @@ final class Reserve: Sendable {
     }
 
     private func state(isHeld: Bool) -> ReserveFinding.State {
-        if isHeld, isAllocated { return .held }
+        if isHeld, FileStamp(path)?.bytes ?? 0 >= bytes { return .held }
         if path.isThere, FileStamp(path) == nil { return .obstructed }
         let free = freeBytes(directory) ?? bytesNeeded
         return free < bytesNeeded ? .noRoom(short: bytesNeeded - free) : .missing
@@ -89,8 +93,9 @@ final class Reserve: Sendable {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        // Where the file system cannot preallocate, the C library writes into every block.
-        guard posix_fallocate(descriptor, 0, off_t(bytes)) == 0, isAllocated else {
+        // Where the file system cannot preallocate, the C library writes into every block. ZFS
+        // allocates nothing and only checks for room: there each look at the reserve repeats that.
+        guard allocate(descriptor, bytes) else {
             unlink(path)
             return false
         }

@@ -113,6 +113,28 @@ struct ReserveTests {
         #expect(full.release() && blocks(path) == nil)
     }
 
+    @Test("Where a file system allocates nothing in advance, it is held while there is room")
+    func unallocated() throws {
+        let directory = try TemporaryDirectory()
+        let disk = Disk()
+        // As ZFS does.
+        let reserve = Reserve(
+            directory: directory.path,
+            bytes: Self.bytes,
+            freeBytes: { disk.freeBytes($0) },
+            allocate: { file, bytes in ftruncate(file, off_t(bytes)) == 0 }
+        )
+        for _ in 0..<2 {
+            #expect(reserve.take() && reserve.isHeld)
+            #expect(reserve.look()?.state == .held)
+        }
+        disk.set(reserve.bytesNeeded - 1)
+        #expect(!reserve.take() && !reserve.isHeld)
+        #expect(reserve.look()?.state == .noRoom(short: 1))
+        disk.set(reserve.bytesNeeded)
+        #expect(reserve.take() && reserve.release() && !reserve.isHeld)
+    }
+
     @Test("Nothing is written through a link, and a folder in its place is no reserve")
     func links() throws {
         let directory = try TemporaryDirectory()
