@@ -124,16 +124,15 @@ export class Core {
    * Sends a request, and returns an answer of any status. A `fresh` request has its own connection,
    * so that it is sent once and occupies no place; an idle one does not keep the process alive.
    */
-  async send(method, target, options) {
+  async send(method, target, options, repeats = 0) {
     if (this.#paths.length > 1) await this.reach();
-    for (let repeats = 0; ; repeats += 1) {
-      try {
-        return await this.#attempt(method, target, options);
-      } catch (error) {
-        if (!error?.mayRepeat || isStream(options.body) || repeats >= REPEATS_MAX) throw error;
-        // The next attempt throws the reason of the signal.
-        await sleep(10 * 2 ** repeats, undefined, { signal: options.signal }).catch(() => {});
-      }
+    try {
+      return await this.#attempt(method, target, options);
+    } catch (error) {
+      if (!error?.mayRepeat || isStream(options.body) || repeats >= REPEATS_MAX) throw error;
+      // The next attempt throws the reason of the signal.
+      await sleep(10 * 2 ** repeats, undefined, { signal: options.signal }).catch(() => {});
+      return this.send(method, target, options, repeats + 1);
     }
   }
 

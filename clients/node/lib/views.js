@@ -27,8 +27,7 @@ export class Snapshot {
   }
 
   get content() {
-    this.#bytes ??= Buffer.from(bodyText(this.#line) ?? JSON.stringify(this.#value));
-    return this.#bytes;
+    return (this.#bytes ??= Buffer.from(bodyText(this.#line) ?? JSON.stringify(this.#value)));
   }
 
   get text() {
@@ -42,8 +41,7 @@ export class Snapshot {
   }
 
   json() {
-    if (this.#value === undefined) this.#value = JSON.parse(new TextDecoder().decode(this.content));
-    return this.#value;
+    return (this.#value ??= JSON.parse(new TextDecoder().decode(this.content)));
   }
 
   rows(pointer = "") {
