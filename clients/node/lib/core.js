@@ -344,22 +344,21 @@ export class Stream {
   }
 
   async next() {
-    const end = { done: true, value: undefined };
-    if (this.#isClosed) return end;
     return this.#items.next().catch((error) => {
-      if (this.#isClosed) return end;
+      if (this.#isClosed) return { done: true, value: undefined };
       throw error;
     });
   }
 
+  /** Ends the generator too, so that it forgets the signal also if the program reads no further. */
   async return() {
-    this.close();
+    this.#isClosed = true;
+    this.#stop.abort(clientClosed());
     return this.#items.return().catch(() => ({ done: true, value: undefined }));
   }
 
   close() {
-    this.#isClosed = true;
-    this.#stop.abort(clientClosed());
+    this.return();
   }
 
   [Symbol.asyncIterator]() {

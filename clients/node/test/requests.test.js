@@ -1,7 +1,7 @@
 // Requests, bodies and values of the client against a stub of the daemon.
 
 import assert from "node:assert/strict";
-import { once } from "node:events";
+import { getEventListeners, once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import http from "node:http";
 import { tmpdir } from "node:os";
@@ -166,5 +166,18 @@ test("S26: a body that is newer than its frame has its own revision and no marks
     assert.deepEqual(seen(present), [7, '"v7"', ["/1"]]);
     await stream.return();
   }
+  cache.close();
+});
+
+test("a stream that is closed between two items leaves no listener at its signal", brief, async () => {
+  const frame = { type: "put", rev: 1, id: "notes/1" };
+  treat = (request, answer) => answer.write(line(frame));
+  const { signal } = new AbortController();
+  const cache = new Larder({ socket });
+  const stream = cache.watch({ signal });
+  assert.deepEqual((await stream.next()).value, frame);
+  stream.close();
+  assert.equal((await stream.next()).done, true);
+  assert.equal(getEventListeners(signal, "abort").length, 0);
   cache.close();
 });
