@@ -20,7 +20,7 @@ export function createFetch(options = {}) {
   const previous = fallback ?? globalThis.fetch;
   let isWarned = false;
 
-  async function send(request, body) {
+  async function send(request, body, signal) {
     const fresh = !READS.has(request.method);
     const headers = {
       ...headersOf(request),
@@ -30,14 +30,14 @@ export function createFetch(options = {}) {
       prefer: offlineWrites && fresh ? "respond-async" : undefined,
     };
     const content = body?.stream?.() ?? body ?? request.body ?? undefined;
-    const more = { headers, body: content, signal: request.signal, limit: 0, fresh };
+    const more = { headers, body: content, signal, limit: 0, fresh };
     const answer = await core.send(request.method, request.url.split("#")[0], more);
     if (isRefusal(answer)) throw await problemOf(answer);
-    const [{ method, signal, redirect }, { location }] = [request, answer.headers];
+    const [{ method, redirect }, { location }] = [request, answer.headers];
     const redirects = { GET: REDIRECTS, HEAD: REDIRECTS, POST: REDIRECTS.slice(0, 3) }[method];
     const isError = redirect === "error" && REDIRECTS.includes(answer.statusCode);
     const isFollowed = location && redirect === "follow" && redirects?.includes(answer.statusCode);
-    if (!isFollowed && !isError) return responseOf(answer, request);
+    if (!isFollowed && !isError) return responseOf(answer, request, signal);
     answer.destroy();
     if (isError) throw new TypeError("fetch failed: the answer is a redirect");
     const next = new URL(location, request.url);
@@ -53,11 +53,13 @@ export function createFetch(options = {}) {
     const request = new Request(input, init);
     // The daemon follows the redirects of a read, and does not say so.
     if (request.redirect !== "follow" && READS.has(request.method)) return previous(request);
+    // The signal of `request` follows this one only until the garbage collector takes `request`.
+    const signal = init?.signal ?? input.signal;
     try {
-      request.signal.throwIfAborted();
+      signal?.throwIfAborted();
       // The body of a request can be read once: before that, a daemon has to be there.
       if (request.body) await core.reach();
-      return await send(request, await wholeOf(request, init?.body));
+      return await send(request, await wholeOf(request, init?.body), signal);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       const mayGo = fallback && !request.bodyUsed && !(offlineWrites && !READS.has(request.method));
@@ -104,7 +106,7 @@ function memberOf({ "cache-status": status = "" }) {
   return status.split(/,\s*/).find((text) => text.startsWith("larder")) ?? "";
 }
 
-function responseOf(answer, request) {
+function responseOf(answer, request, signal) {
   const headers = new Headers();
   for (let index = 0; index < answer.rawHeaders.length; index += 2) {
     headers.append(answer.rawHeaders[index], answer.rawHeaders[index + 1]);
@@ -112,7 +114,8 @@ function responseOf(answer, request) {
   const { statusCode: status, statusMessage: statusText } = answer;
   const isEmpty = NO_BODY.has(status) || request.method === "HEAD";
   if (isEmpty) answer.resume();
-  const response = new Response(isEmpty ? null : streamOf(answer), { status, statusText, headers });
+  const body = isEmpty ? null : streamOf(answer, signal);
+  const response = new Response(body, { status, statusText, headers });
   Object.defineProperty(response, "url", { value: request.url.split("#")[0] });
   return Object.defineProperty(response, "larder", { value: larderOf(answer.headers) });
 }
@@ -132,11 +135,13 @@ function larderOf({ location = "", ...headers }) {
   };
 }
 
-function streamOf(answer) {
+function streamOf(answer, signal) {
   const pieces = chunks(answer);
   const source = {
     type: "bytes",
     async pull(controller) {
+      // Node drops the bytes of a whole answer that is aborted before it is read, without an error.
+      signal?.throwIfAborted();
       const { done, value } = await pieces.next();
       if (!done) return controller.enqueue(new Uint8Array(value));
       controller.close();

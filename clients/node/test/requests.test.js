@@ -7,7 +7,10 @@ import http from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach, test } from "node:test";
-import { CutOff, Larder, Snapshot } from "../index.js";
+import { setImmediate } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { CutOff, Larder, Snapshot, createFetch } from "../index.js";
 import { Core, milliseconds } from "../lib/core.js";
 import { refused } from "./support.js";
 
@@ -180,4 +183,34 @@ test("a stream that is closed between two items leaves no listener at its signal
   assert.equal((await stream.next()).done, true);
   assert.equal(getEventListeners(signal, "abort").length, 0);
   cache.close();
+});
+
+test("S22: a signal that is aborted after the head ends the body of createFetch", brief, async () => {
+  const send = createFetch({ socket, fallback: null });
+  const reason = new Error("too slow");
+  treat = (request, answer) => answer.end("milk");
+  for (const method of ["GET", "POST"]) {
+    const halt = new AbortController();
+    const response = await send(url, { method, signal: halt.signal });
+    halt.abort(reason);
+    assert.equal(await refused(response.text(), Error), reason);
+  }
+});
+
+test("S22: a signal ends a body of createFetch also after a garbage collection", brief, async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc");
+  treat = (request, answer) => answer.write("milk");
+  const halt = new AbortController();
+  const reason = new Error("too slow");
+  const response = await createFetch({ socket, fallback: null })(url, { signal: halt.signal });
+  const reader = response.body.getReader();
+  await reader.read();
+  const next = reader.read();
+  for (let round = 0; round < 5; round += 1) {
+    collect();
+    await setImmediate();
+  }
+  halt.abort(reason);
+  assert.equal(await refused(next, Error), reason);
 });
