@@ -180,10 +180,7 @@ export class Core {
     const failures = [];
     for (const path of this.#paths) {
       const error = await connectionError(path);
-      if (!error || error.code === "EAGAIN") {
-        this.#paths = [path];
-        return;
-      }
+      if (!error || error.code === "EAGAIN") return void (this.#paths = [path]);
       failures.push(failureOf(path, error));
     }
     throw noDaemon(failures);
@@ -199,10 +196,11 @@ function stop(request, reason) {
 const isStream = (body) => body != null && typeof body !== "string" && !ArrayBuffer.isView(body);
 
 async function pump(body, request) {
+  let proceed;
+  request.on("drain", () => proceed?.()).on("close", () => proceed?.());
   for await (const piece of body) {
     if (request.destroyed) return;
-    if (request.write(piece)) continue;
-    await new Promise((resolve) => request.once("drain", resolve).once("close", resolve));
+    if (!request.write(piece)) await new Promise((resolve) => (proceed = resolve));
   }
   request.end();
 }

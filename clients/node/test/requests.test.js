@@ -214,3 +214,16 @@ test("S22: a signal ends a body of createFetch also after a garbage collection",
   halt.abort(reason);
   assert.equal(await refused(next, Error), reason);
 });
+
+test("a content of many pieces is sent as fast as it is taken, without a warning", brief, async () => {
+  const warnings = [];
+  const listen = (warning) => warnings.push(warning.message);
+  process.on("warning", listen);
+  treat = (request, answer) => request.on("end", () => answer.end());
+  const cache = new Larder({ socket });
+  await cache.put("notes/1", Array.from({ length: 40 }, () => Buffer.alloc(1 << 20)));
+  await setImmediate();
+  process.off("warning", listen);
+  assert.deepEqual(warnings, []);
+  cache.close();
+});
