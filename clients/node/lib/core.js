@@ -121,8 +121,9 @@ export class Core {
   }
 
   /**
-   * Sends a request, and returns an answer of any status. A `fresh` request has its own connection,
-   * so that it is sent once and occupies no place; an idle one does not keep the process alive.
+   * Sends a request, and returns an answer of any status. A `fresh` request and one with a stream
+   * as its body have their own connection, so that they are sent once and occupy no place. An idle
+   * request does not keep the process alive.
    */
   async send(method, target, options, repeats = 0) {
     if (this.#paths.length > 1) await this.reach();
@@ -144,7 +145,7 @@ export class Core {
         socketPath: this.#paths[0],
         method,
         path: target,
-        agent: fresh ? false : this.#agent,
+        agent: fresh || isStream(body) ? false : this.#agent,
         headers: { "Larder-Client": this.name, Accept: "application/jsonl", ...given(headers) },
       });
       const settle = () => {
@@ -197,6 +198,8 @@ const isStream = (body) => body != null && typeof body !== "string" && !ArrayBuf
 
 async function pump(body, request) {
   let proceed;
+  // Without a length, Node would send the body of a DELETE as the beginning of the next request.
+  if (!request.hasHeader("Content-Length")) request.setHeader("Transfer-Encoding", "chunked");
   request.on("drain", () => proceed?.()).on("close", () => proceed?.());
   for await (const piece of body) {
     if (request.destroyed) return;

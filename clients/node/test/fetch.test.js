@@ -370,11 +370,13 @@ describe("createFetch and the daemon", { skip, timeout: 300_000 }, () => {
         const data = new FormData();
         data.append("title", "milk");
         const body = { text: "milk", form: data, stream: new Blob(["milk"]).stream() }[type];
-        const request = new Request(url("/echo"), { method: "POST", body, duplex: "half" });
+        // Node frames the body of a DELETE only if it is told how.
+        const method = type === "text" ? "DELETE" : "POST";
+        const request = new Request(url("/echo"), { method, body, duplex: "half" });
         const answer = await some(request);
         assert.equal("larder" in answer, way === "covered");
         const told = await answer.json();
-        assert.deepEqual([told.method, /milk/.test(told.body)], ["POST", true], `${way} ${type}`);
+        assert.deepEqual([told.method, /milk/.test(told.body)], [method, true], `${way} ${type}`);
         // An init comes before the members of a Request, as for the ordinary fetch.
         const other = new Request(url("/echo"), { method: "POST", body: "milk" });
         const put = await some(other, { method: "PUT", body: "tea" });

@@ -227,3 +227,19 @@ test("a content of many pieces is sent as fast as it is taken, without a warning
   assert.deepEqual(warnings, []);
   cache.close();
 });
+
+test("S22: a streamed body of createFetch is sent whole, with each method", brief, async () => {
+  treat = async (request, answer) => {
+    const { method, headers } = request;
+    let body = "";
+    for await (const text of request.setEncoding("utf8")) body += text;
+    answer.end(JSON.stringify([method, body, headers["transfer-encoding"], headers.connection]));
+  };
+  const send = createFetch({ socket, fallback: null });
+  for (const method of ["DELETE", "OPTIONS", "PUT"]) {
+    const answer = await send(new Request(url, { method, body: "GET / HTTP/1.1\r\n\r\n" }));
+    // A stream cannot be sent again, so no idle connection takes it.
+    const wanted = [method, "GET / HTTP/1.1\r\n\r\n", "chunked", "close"];
+    assert.deepEqual(await answer.json(), wanted);
+  }
+});
