@@ -371,8 +371,8 @@ export interface CreateFetchOptions extends ClientOptions {
   /** Whether writes are queued: the answer is 202, and `larder.modifier` is the write's id. */
   offlineWrites?: boolean;
   /**
-   * Sends other URLs, reads with another `redirect` than `follow`, and all if no daemon answers;
-   * null: without a daemon requests fail.
+   * Sends other URLs, reads with `integrity` or another `redirect` than `follow`, and all if no
+   * daemon answers; null: without a daemon requests fail.
    */
   fallback?: typeof fetch | null;
 }

@@ -51,8 +51,9 @@ export function createFetch(options = {}) {
   async function larderFetch(input, init) {
     if (!isCovered(new URL(input.url ?? input), bases)) return previous(input, init);
     const request = new Request(input, init);
-    // The daemon follows the redirects of a read, and does not say so.
-    if (request.redirect !== "follow" && READS.has(request.method)) return previous(request);
+    // The daemon follows the redirects of a read, and does not say so. It compares no digest.
+    const isOther = request.redirect !== "follow" || request.integrity;
+    if (isOther && READS.has(request.method)) return previous(request);
     // The signal of `request` follows this one only until the garbage collector takes `request`.
     const signal = init?.signal ?? input.signal;
     try {

@@ -243,3 +243,18 @@ test("S22: a streamed body of createFetch is sent whole, with each method", brie
     assert.deepEqual(await answer.json(), wanted);
   }
 });
+
+test("S22: a read with a digest goes to the previous fetch, which compares it", brief, async () => {
+  const asked = [];
+  const fallback = async ({ integrity, method }) => {
+    asked.push([method, integrity]);
+    return new Response("previous");
+  };
+  treat = (request, answer) => answer.end("larder");
+  const send = createFetch({ socket, fallback });
+  const integrity = "sha256-AAAA";
+  assert.equal(await (await send(url, { integrity })).text(), "previous");
+  assert.equal(await (await send(new Request(url, { integrity }))).text(), "previous");
+  assert.equal(await (await send(url)).text(), "larder");
+  assert.deepEqual(asked, [["GET", integrity], ["GET", integrity]]);
+});
