@@ -56,12 +56,12 @@ export class Write {
   }
 
   async wait(time = Infinity, { signal } = {}) {
-    const end = time === Infinity ? time : Date.now() + milliseconds(time);
+    const end = time === Infinity ? time : performance.now() + milliseconds(time);
     const resumption = new Resumption();
     // The daemon that accepted it may be restarting.
     resumption.spoke();
     for (;;) {
-      const left = Math.max(0, end - Date.now());
+      const left = Math.max(0, end - performance.now());
       try {
         await this.refresh({ wait: Math.min(left, WAIT_MS), signal });
         resumption.spoke();

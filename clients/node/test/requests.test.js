@@ -258,3 +258,21 @@ test("S22: a read with a digest goes to the previous fetch, which compares it", 
   assert.equal(await (await send(url)).text(), "larder");
   assert.deepEqual(asked, [["GET", integrity], ["GET", integrity]]);
 });
+
+test("a wait for a write goes on when the clock of the device is set", brief, async () => {
+  const clock = Date.now;
+  const cache = new Larder({ socket });
+  const write = await cache.modify("notes/1", { merge: {} });
+  let count = 0;
+  treat = (request, answer) => {
+    Date.now = () => clock() + 7_200_000;
+    count += 1;
+    answer.end(JSON.stringify({ id: "m", state: count < 3 ? "queued" : "confirmed" }));
+  };
+  try {
+    assert.equal((await write.wait("1h")).state, "confirmed");
+  } finally {
+    Date.now = clock;
+    cache.close();
+  }
+});
