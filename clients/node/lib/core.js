@@ -163,7 +163,8 @@ export class Core {
       signal?.addEventListener("abort", abort, { once: true });
       const forget = this.onClose(() => end(clientClosed()));
       const late = () => end(cutOff(`larderd did not answer in ${limit / 1_000} s.`));
-      const timer = limit ? setTimeout(late, limit) : undefined;
+      // Node ends a longer timer immediately.
+      const timer = limit ? setTimeout(late, Math.min(limit, 2 ** 31 - 1)) : undefined;
       if (isIdle) request.on("socket", (socket) => socket.unref());
       request.on("response", resolve).on("response", () => clearTimeout(timer));
       request.on("error", (error) => reject(problemWith(request, error, this.#paths[0])));

@@ -49,10 +49,8 @@ export class Snapshot {
     for (const part of pointer.split("/").slice(1)) {
       list = list?.[part.replaceAll("~1", "/").replaceAll("~0", "~")];
     }
-    if (Array.isArray(list)) {
-      return list.map((row, at) => [row, this.marks.get(`${pointer}/${at}`) ?? NO_MARK]);
-    }
-    throw new TypeError(`There is no list at "${pointer}" of ${this.id}.`);
+    if (!Array.isArray(list)) throw new TypeError(`${this.id} has no list at "${pointer}".`);
+    return list.map((row, at) => [row, this.marks.get(`${pointer}/${at}`) ?? NO_MARK]);
   }
 }
 

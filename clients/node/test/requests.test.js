@@ -10,7 +10,7 @@ import { after, before, beforeEach, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { CutOff, Larder, Snapshot, createFetch } from "../index.js";
+import { CutOff, Invalid, Larder, Snapshot, createFetch } from "../index.js";
 import { Core, milliseconds } from "../lib/core.js";
 import { refused } from "./support.js";
 
@@ -275,4 +275,19 @@ test("a wait for a write goes on when the clock of the device is set", brief, as
     Date.now = clock;
     cache.close();
   }
+});
+
+test("a time limit above that of the daemon is refused by the daemon", brief, async () => {
+  const warnings = [];
+  const listen = (warning) => warnings.push(warning.message);
+  process.on("warning", listen);
+  treat = (request, answer) => {
+    answer.writeHead(400, { "Content-Type": "application/problem+json" });
+    answer.end('{"type": "urn:larder:bad-request", "status": 400}');
+  };
+  const cache = new Larder({ socket });
+  await refused(cache.get(url, { timeout: "30d" }), Invalid);
+  process.off("warning", listen);
+  assert.deepEqual(warnings, []);
+  cache.close();
 });
