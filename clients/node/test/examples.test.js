@@ -52,7 +52,7 @@ describe("the examples", { skip, timeout: 300_000 }, () => {
     const options = { env, cwd: folder };
     const program = spawn(process.execPath, [join(folder, name), ...args], options);
     programs.push(program);
-    const run = { output: "", program, ended: once(program, "exit") };
+    const run = { output: "", program, ended: once(program, "close") };
     for (const stream of [program.stdout, program.stderr]) {
       stream.setEncoding("utf8").on("data", (text) => (run.output += text));
     }

@@ -17,7 +17,7 @@ import { refused } from "./support.js";
 /** More than the connections that a client shares between its requests. */
 const MANY = 70;
 const url = "http://a/";
-const brief = { timeout: 10_000 };
+const brief = { timeout: 60_000 };
 
 let folder;
 let socket;
