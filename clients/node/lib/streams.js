@@ -147,20 +147,16 @@ export async function* renewing(core, origin, renew, signal) {
 }
 
 async function renewOnce(core, path, { reason, lease }, renew, signal) {
-  let credential;
   try {
-    credential = await renew(reason);
-  } catch (error) {
-    // The connection ends with this error, and the daemon asks the next program.
-    process.emitWarning(`The renewal of a credential failed: ${error?.message}`, "LarderWarning");
-    throw cutOff("The callback gave no credential.");
-  }
-  try {
-    const command = { ...credentialCommand(credential), lease };
+    const command = { ...credentialCommand(await renew(reason)), lease };
     await core.report("PUT", path, { command, signal });
   } catch (error) {
     // Another program was asked meanwhile, or the user has logged in.
-    if (error.type !== "urn:larder:lease-over") throw error;
+    if (error?.type === "urn:larder:lease-over") return;
+    // The connection ends with this error, and the daemon asks the next program.
+    const text = `The renewal of a credential failed: ${error?.message}`;
+    if (!signal.aborted) process.emitWarning(text, "LarderWarning");
+    throw cutOff("The callback gave no credential.");
   }
 }
 

@@ -291,3 +291,30 @@ test("a time limit above that of the daemon is refused by the daemon", brief, as
   assert.deepEqual(warnings, []);
   cache.close();
 });
+
+test("S27: a credential that cannot be used is a warning, and the next order is taken", brief, async () => {
+  const warnings = [];
+  const listen = (warning) => warnings.push(warning.message);
+  process.on("warning", listen);
+  const values = [];
+  treat = async (request, answer) => {
+    const order = line({ reason: "refused", lease: "L" });
+    // After the last credential no order comes.
+    if (request.method === "POST") return values.at(-1) ? undefined : answer.end(order);
+    const [body] = await once(request, "data");
+    values.push(JSON.parse(body).value);
+    if (values.at(-1)) return server.emit("renewed", answer.end());
+    answer.writeHead(400, { "Content-Type": "application/problem+json" });
+    return answer.end('{"type": "urn:larder:bad-request", "status": 400}');
+  };
+  const cache = new Larder({ socket });
+  const credentials = [undefined, { value: "" }, "Bearer x"];
+  const renewal = cache.provideCredential("local", () => credentials.shift());
+  await once(server, "renewed");
+  renewal.close();
+  await renewal.finished;
+  process.off("warning", listen);
+  assert.deepEqual(values, ["", "Bearer x"]);
+  assert.equal(warnings.filter((text) => text.includes("renewal of a credential failed")).length, 2);
+  cache.close();
+});
