@@ -51,11 +51,11 @@ export function createFetch(options = {}) {
   async function larderFetch(input, init) {
     if (!isCovered(new URL(input.url ?? input), bases)) return previous(input, init);
     const request = new Request(input, init);
-    // The daemon follows the redirects of a read, and does not say so. It compares no digest.
-    const isOther = request.redirect !== "follow" || request.integrity;
-    if (isOther && READS.has(request.method)) return previous(request);
     // The signal of `request` follows this one only until the garbage collector takes `request`.
     const signal = init?.signal ?? input.signal;
+    // The daemon follows the redirects of a read without saying so, and compares no digest.
+    const isOther = request.redirect !== "follow" || request.integrity;
+    if (isOther && READS.has(request.method)) return previous(request, { signal });
     try {
       signal?.throwIfAborted();
       // The body of a request can be read once: before that, a daemon has to be there.
@@ -69,7 +69,7 @@ export function createFetch(options = {}) {
       }
       if (!isWarned) process.emitWarning(`${error.message}\nRequests go directly to the origins.`);
       isWarned = true;
-      return fallback(request);
+      return fallback(request, { signal });
     }
   }
   return (input, init) => larderFetch(input, init);

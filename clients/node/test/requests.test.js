@@ -244,6 +244,21 @@ test("S22: a streamed body of createFetch is sent whole, with each method", brie
   }
 });
 
+test("S22: the previous fetch gets the signal of the program", brief, async () => {
+  const { signal } = new AbortController();
+  const signals = [];
+  const fallback = async (request, init) => {
+    signals.push(init.signal);
+    return new Response(await request.text());
+  };
+  const send = createFetch({ socket, fallback });
+  await send(url, { redirect: "manual", signal });
+  const without = createFetch({ socket: join(folder, "none.sock"), fallback });
+  const answer = await without(url, { method: "POST", body: "milk", signal });
+  assert.equal(await answer.text(), "milk");
+  assert.ok(signals.length === 2 && signals.every((given) => given === signal));
+});
+
 test("S22: a read with a digest goes to the previous fetch, which compares it", brief, async () => {
   const asked = [];
   const fallback = async ({ integrity, method }) => {
