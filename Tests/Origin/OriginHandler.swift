@@ -49,7 +49,7 @@ final class OriginHandler: ChannelInboundHandler {
                 context.close(promise: nil)
                 return
             }
-            phase = .reading(request, keepsAlive: head.isKeepAlive)
+            phase = .reading(request, keepsAlive: head.isKeepAlive && state.keepsAlive)
         case (.reading(var request, let keepsAlive), .body(let bytes)):
             // Not to be copied with every piece.
             phase = .idle

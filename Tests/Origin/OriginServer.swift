@@ -13,11 +13,12 @@ struct OriginServer {
     static func start(
         port: Int,
         _ origin: Origin,
-        _ log: EffectLog?
+        _ log: EffectLog?,
+        keepsAlive: Bool
     ) async throws -> OriginServer {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let state = try await loop.submit {
-            NIOLoopBound(OriginState(origin, log), eventLoop: loop)
+            NIOLoopBound(OriginState(origin, log, keepsAlive: keepsAlive), eventLoop: loop)
         }
         .get()
         let listener = try await ServerBootstrap(group: loop)
@@ -48,11 +49,14 @@ struct OriginServer {
 final class OriginState {
     var origin: Origin
     let log: EffectLog?
+    /// Whether a connection goes on after an answer.
+    let keepsAlive: Bool
     /// The requests that wait for `/_release`, with their connections.
     var held: [ObjectIdentifier: (handler: OriginHandler, request: Origin.Held)] = [:]
 
-    init(_ origin: Origin, _ log: EffectLog?) {
+    init(_ origin: Origin, _ log: EffectLog?, keepsAlive: Bool) {
         self.origin = origin
         self.log = log
+        self.keepsAlive = keepsAlive
     }
 }

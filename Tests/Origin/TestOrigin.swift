@@ -51,11 +51,20 @@ struct TestOrigin: AsyncParsableCommand {
     @Flag(name: .long, help: "Answer a key that was seen before as the first time, and do nothing.")
     var honourKeys = false
 
+    @Flag(
+        name: .long,
+        help: """
+            Close each connection after its answer. larderd repeats a request that is held for 3 s, \
+            but none on a new connection.
+            """
+    )
+    var close = false
+
     func run() async throws {
         let log = try log.map { path throws(EffectLogError) in try EffectLog(path: path) }
         var origin = Origin(honoursKeys: honourKeys)
         for write in try log?.read() ?? [] { origin.redo(write) }
-        let server = try await OriginServer.start(port: port, origin, log)
+        let server = try await OriginServer.start(port: port, origin, log, keepsAlive: !close)
         print(server.port)
         // The script reads it through a pipe or from a file.
         fflush(nil)

@@ -353,7 +353,7 @@ expect_killed() {
     expect_equal "it comes to $2" 1 "$killed"
 }
 
-start_origin --honour-keys
+start_origin --honour-keys --close
 configure <<CONFIGURATION
 origins:
   local:

@@ -8,7 +8,7 @@
 source "$(dirname "$0")/support.sh"
 
 # shellcheck disable=SC2119
-start_origin
+start_origin --close
 configure <<END
 origins:
   local:
@@ -210,7 +210,7 @@ expect_equal "or are shown without it, and say so" 'false ["/author"] null' \
 # Forgotten, so that the origin begins anew with other documents.
 rm -f "$work/effects"
 # shellcheck disable=SC2119
-start_origin
+start_origin --close
 publish /articles/1 "$(article 1 Back)"
 ask /articles/1
 expect_equal "another answer brings it back everywhere" "200 $(article 2 Back)" \

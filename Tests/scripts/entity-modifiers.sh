@@ -9,7 +9,7 @@ source "$(dirname "$0")/support.sh"
 # shellcheck source=Tests/scripts/modifiers.sh
 source Tests/scripts/modifiers.sh
 
-start_origin --honour-keys
+start_origin --honour-keys --close
 configure <<END
 origins:
   local:
@@ -204,7 +204,7 @@ expect_equal "case 24: nor with everything else" "$(user Countess) 1 0 true" "$(
 
 run queue pause "$author"
 expect_equal "cachectl pauses an entity's lane" "0 paused" "$code $(modifier e-1 '.marks[0]')"
-start_origin --honour-keys
+start_origin --honour-keys --close
 ask /articles/1
 ask /articles/2
 expect_equal "what the origin says meanwhile has the write on top of it" \

@@ -11,7 +11,7 @@ source Tests/scripts/modifiers.sh
 source Tests/scripts/kill.sh
 
 # shellcheck disable=SC2119
-start_origin
+start_origin --close
 configure <<END
 origins:
   local:

@@ -8,7 +8,7 @@ source "$(dirname "$0")/support.sh"
 # shellcheck source=Tests/scripts/modifiers.sh
 source Tests/scripts/modifiers.sh
 
-start_origin --honour-keys
+start_origin --honour-keys --close
 configure <<END
 origins:
   local:
@@ -393,6 +393,8 @@ expect_equal "P-05: once, as far as the origin is concerned" 1 \
     "$(effect_keys /lost | grep -o 'c22-5' | wc -l)"
 
 # The connection of the first is kept, and too old for what must not be sent twice.
+stop_origin
+start_origin --honour-keys
 post idle-1 '{"t": 1}'
 has_state "a POST is confirmed" idle-1 confirmed
 sleep 1
@@ -400,6 +402,8 @@ post idle-2 '{"t": 2}'
 has_state "and one after a pause, on a new connection" idle-2 confirmed
 expect_equal "each is sent once" "1 1" "$(received_keys /slow | grep -o idle-1 | wc -l) $(
     received_keys /slow | grep -o idle-2 | wc -l)"
+stop_origin
+start_origin --honour-keys --close
 # Nobody asks the daemon for anything meanwhile.
 merge held-1 /alone '{"n": 1}' '{"hold": "2s"}'
 end_daemon KILL

@@ -8,7 +8,7 @@ source "$(dirname "$0")/support.sh"
 # shellcheck source=Tests/scripts/modifiers.sh
 source Tests/scripts/modifiers.sh
 
-start_origin --honour-keys
+start_origin --honour-keys --close
 configure_queue() {
     configure <<END
 origins:
@@ -183,7 +183,7 @@ expect_equal "and what they show" '{"name":"a","liked":true,"n":10,"m":30}' "$(v
 request POST /v1/evict --data '{"all": true}'
 expect_equal "case 24: evicting everything" 200 "$status"
 expect_equal "leaves what is written" '{"name":"b","liked":false,"n":20,"m":40}' "$(view /b)"
-start_origin --honour-keys
+start_origin --honour-keys --close
 fetch "$origin/c"
 settles "with the network back all are sent"
 expect_equal "P-03: in the order of their lanes" "o-1 o-3, o-2 o-4" \
@@ -373,7 +373,7 @@ end_daemon KILL
 start_daemon
 expect_equal "case 2: nor there after a crash" "q-1 q-2 q-3" \
     "$(api 'http://larder/v1/modifiers?state=unsettled' | jq --raw-output '[.items[].id] | join(" ")')"
-start_origin --honour-keys
+start_origin --honour-keys --close
 fetch "$origin/f"
 settles "case 2: what was accepted is sent"
 merge q-4 /f '{"q": 4}' '' '?wait=30s'

@@ -18,7 +18,7 @@ chmod 1777 "$work"
 chmod 0755 "$work/run"
 
 # shellcheck disable=SC2119
-start_origin
+start_origin --close
 mode=0666 configure <<END
 access: {admin_group: "64190"}
 origins:

@@ -256,13 +256,13 @@ stop_nginx() {
 # -- an origin that is told what to do: larder-test-origin, whose --help says what there is
 
 # start_origin [OPTION...]: sets `port` and `origin`. Started again it has the same port, and what
-# the log of its effects says was done.
+# the log of its effects says was done. A script that has it hold requests gives --close.
 start_origin() {
     rm -f "$work/origin.port"
     "$bin/larder-test-origin" --port "${port:-$(free_port)}" --log "$work/effects" "$@" \
         >"$work/origin.port" 2>>"$work/origin.log" &
     test_origin=$!
-    await 10 test -s "$work/origin.port" || give_up "the origin starts" "it listens within 10 s" \
+    await 60 test -s "$work/origin.port" || give_up "the origin starts" "it listens within 60 s" \
         "$(tail -n 5 "$work/origin.log")"
     port=$(<"$work/origin.port")
     origin=http://127.0.0.1:$port
@@ -278,7 +278,7 @@ stop_origin() {
 at_origin() {
     local method=$1 path=$2
     shift 2
-    curl --silent --show-error --max-time 20 --request "$method" "$@" "$origin$path"
+    curl --silent --show-error --max-time 50 --request "$method" "$@" "$origin$path"
 }
 
 # control JSON: how the origin treats requests from now on.

@@ -11,7 +11,7 @@ source Tests/scripts/modifiers.sh
 # shellcheck source=Tests/scripts/kill.sh
 source Tests/scripts/kill.sh
 
-start_origin --honour-keys
+start_origin --honour-keys --close
 configure <<END
 origins:
   local:

@@ -9,7 +9,7 @@ source "$(dirname "$0")/support.sh"
 source Tests/scripts/modifiers.sh
 
 # shellcheck disable=SC2119
-start_origin
+start_origin --close
 configure <<END
 origins:
   local: {base_url: "$origin", allow_private: true}

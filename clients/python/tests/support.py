@@ -109,8 +109,9 @@ class TestOrigin(Process):
         self.start()
 
     def start(self):
+        options = ["--log", self.effects, "--honour-keys", "--close"]
         self.process = subprocess.Popen(
-            [BIN / "larder-test-origin", "--port", str(self.port), "--log", self.effects, "--honour-keys"],
+            [BIN / "larder-test-origin", "--port", str(self.port), *options],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
