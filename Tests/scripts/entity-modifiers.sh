@@ -68,6 +68,8 @@ watch() {
         options+=(--data-urlencode "$1")
         shift
     done
+    # An earlier watch has left its frames there.
+    rm -f "$file"
     curl --silent --unix-socket "$socket" --get --no-buffer \
         --header 'Accept: application/jsonl' "${options[@]}" --data prefix=fence/ \
         --data types=put,delete --output "$file" http://larder/v1/watch &
