@@ -271,13 +271,20 @@ start_daemon
 was_made_anew() {
     (($(grep --count "recreated" "$work/larderd.log") >= $1))
 }
+is_stopped() {
+    [[ $(<"/proc/$daemon/stat") == *") T "* ]]
+}
 # case_up NAME COMMAND...: harms the file under the running daemon.
-anew=$(grep --count "recreated" "$work/larderd.log")
 case_up() {
     local name=$1
     shift
     fill
+    anew=$(grep --count "recreated" "$work/larderd.log")
+    # Stopped, the daemon sees the file before or after the harm, and not in the middle of it.
+    kill -STOP "$daemon"
+    await 60 is_stopped || not_ok "up: $name: the daemon is stopped" "T" "$(<"/proc/$daemon/stat")"
     "$@"
+    kill -CONT "$daemon"
     look_at_pins "at once"
     expect_right_or_missing "up: $name"
     anew=$((anew + 1))
@@ -303,7 +310,6 @@ start_daemon
 fill
 end_daemon TERM
 start_daemon
-anew=0
 case_up "noise" noise_everywhere
 end_daemon TERM
 expect_equal "up: the end is orderly" 0 "$ended"
