@@ -16,7 +16,7 @@ origins:
   local:
     base_url: "${origin.base}"
     allow_private: true
-    fetch: {post_reads: [/search]}
+    fetch: {post_reads: [/search], network_wait: 60s}
     modifiers: {created_id: /id, idempotency: {honoured: true}}
     normalize: {by_type: true, types: [{type: Todo, url: "/todos/{id}"}]}
   plain: {base_url: "${origin.base}/plain", allow_private: true}

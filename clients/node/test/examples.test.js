@@ -27,7 +27,7 @@ describe("the examples", { skip, timeout: 300_000 }, () => {
     url = `${origin.base}/todos`;
     const types = '{by_type: true, types: [{type: Todo, url: "/todos/{id}"}]}';
     const modifiers = "{created_id: /id, idempotency: {honoured: true}}";
-    const reads = "fetch: {post_reads: [/graphql]}";
+    const reads = "fetch: {post_reads: [/graphql], network_wait: 60s}";
     const rest = `allow_private: true, ${reads}, modifiers: ${modifiers}, normalize: ${types}`;
     daemon = await new Daemon(`origins: {local: {base_url: "${origin.base}", ${rest}}}\n`).start();
     // As after `npm install /usr/share/larder/node`.
@@ -46,7 +46,7 @@ describe("the examples", { skip, timeout: 300_000 }, () => {
     rmSync(folder, { recursive: true });
   });
 
-  /** A program that runs; `output` is what it has printed. */
+  /** A program that runs; `output` is what it has printed, all of it once it has ended. */
   function start(name, ...args) {
     const env = { ...process.env, LARDER_SOCKET: daemon.socket };
     const options = { env, cwd: folder };

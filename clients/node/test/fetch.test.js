@@ -17,7 +17,8 @@ describe("createFetch and the daemon", { skip, timeout: 300_000 }, () => {
 
   before(async () => {
     origin = await new Origin().start();
-    const settings = `{base_url: "${origin.base}", allow_private: true}`;
+    const reads = "fetch: {network_wait: 60s}";
+    const settings = `{base_url: "${origin.base}", allow_private: true, ${reads}}`;
     daemon = await new Daemon(`origins: {local: ${settings}}\n`).start();
     larder = createFetch({ origins: [origin.base], socket: daemon.socket, fallback: null });
   });
@@ -29,6 +30,9 @@ describe("createFetch and the daemon", { skip, timeout: 300_000 }, () => {
     origin.treat = () => false;
     origin.requests.length = 0;
   });
+
+  /** How often a path was asked for; a repeat of what an earlier test asked for may come later. */
+  const timesAsked = (path) => origin.requests.filter((request) => request.url === path).length;
 
   /** What a program sees of an answer. */
   async function seen(response) {
@@ -127,7 +131,7 @@ describe("createFetch and the daemon", { skip, timeout: 300_000 }, () => {
     assert.ok(error.cause instanceof Miss, `${error.cause?.stack}`);
     await (await larder(url("/once"))).text();
     assert.equal((await kept(url("/once"))).larder.source, "cache");
-    assert.equal(origin.requests.length, 1);
+    assert.equal(timesAsked("/once"), 1);
     // Another account has another cache.
     const other = createFetch({ ...options, policy: "cache-only", account: "work" });
     assert.ok((await refused(other(url("/once")), TypeError)).cause instanceof Miss);
@@ -268,7 +272,7 @@ describe("createFetch and the daemon", { skip, timeout: 300_000 }, () => {
     for (const cache of ["force-cache", "only-if-cached"]) {
       assert.equal(await read("/mode", cache), "cache");
     }
-    assert.equal(origin.requests.length, 1);
+    assert.equal(timesAsked("/mode"), 1);
     for (const cache of ["default", "no-cache", "reload", "no-store"]) {
       assert.equal(await read("/mode", cache), "network", cache);
     }

@@ -86,6 +86,8 @@ export class Origin {
 
   async start() {
     this.#server = http.createServer((request, answer) => this.#answer(request, answer));
+    // Without this, Node closes a connection that is idle for 5 s, perhaps as a request comes.
+    this.#server.keepAliveTimeout = 0;
     this.#server.listen(this.port, "127.0.0.1");
     await once(this.#server, "listening");
     this.port = this.#server.address().port;
