@@ -196,7 +196,7 @@ class DaemonTest(unittest.TestCase):
     """A test with a daemon, an origin `api` that is told what to do, and nginx as `files`."""
 
     has_nginx = False
-    more = ""
+    more = reads = ""
 
     def setUp(self):
         if not (BIN / "larderd").exists():
@@ -204,11 +204,14 @@ class DaemonTest(unittest.TestCase):
         self.folder = Path(self.enterContext_(tempfile.TemporaryDirectory()))
         self.origin = TestOrigin(self.folder)
         self.addCleanup(self.origin.stop)
-        origins = f'origins:\n  api: {{base_url: "{self.origin.url}", allow_private: true{self.more}}}\n'
+        # A busy machine takes longer than the 300 ms after which a cached answer shows.
+        fetch = f"fetch: {{network_wait: 60s{self.reads}}}"
+        api = f'base_url: "{self.origin.url}", allow_private: true, {fetch}{self.more}'
+        origins = f"origins:\n  api: {{{api}}}\n"
         if self.has_nginx:
             self.nginx = Nginx(self.folder)
             self.addCleanup(self.nginx.stop)
-            origins += f'  files: {{base_url: "{self.nginx.url}", allow_private: true}}\n'
+            origins += f'  files: {{base_url: "{self.nginx.url}", allow_private: true, {fetch}}}\n'
         self.daemon = Daemon(self.folder, origins + "cache: {max_entry_bytes: 300MiB}\n")
         self.addCleanup(self.daemon.stop)
         self.addCleanup(self.daemon.log.close)

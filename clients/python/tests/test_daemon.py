@@ -233,7 +233,7 @@ class ReadTests(DaemonTest):
 
 
 class BodyReadTests(DaemonTest):
-    more = ", fetch: {post_reads: [/search]}"
+    reads = ", post_reads: [/search]"
 
     def test_a_read_with_a_body_comes_offline_too_S31(self):
         self.origin.control(prefix="/search", method="POST", status=200, body={"found": 1})

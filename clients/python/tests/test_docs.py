@@ -10,7 +10,7 @@ from support import ROOT, DaemonTest
 
 
 class DocumentTests(DaemonTest):
-    more = ", fetch: {post_reads: [/graphql]}"
+    reads = ", post_reads: [/graphql]"
 
     def test_the_lines_of_the_manual_give_what_it_says(self):
         text = (ROOT / "docs" / "clients.md").read_text()

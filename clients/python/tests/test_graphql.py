@@ -84,7 +84,7 @@ class GraphQLTests(unittest.TestCase):
         self.daemon = Daemon(
             Path(folder.name),
             f"origins: {{shop: {{base_url: '{url}', allow_private: true,"
-            " fetch: {post_reads: [/graphql], refused_if: {pointer: /errors}}}}\n",
+            " fetch: {network_wait: 60s, post_reads: [/graphql], refused_if: {pointer: /errors}}}}\n",
         )
         self.addCleanup(self.daemon.log.close)
         self.addCleanup(self.daemon.stop)
