@@ -65,9 +65,12 @@ package final class HTTPUpstream: Upstream {
                 return reply
             } catch {
                 let next = repeats.next(after: error, request)
-                guard next != .giveUp, NIODeadline.now() < deadline, !Task.isCancelled,
+                let isOver = NIODeadline.now() >= deadline
+                guard next != .giveUp, !isOver, !Task.isCancelled,
                     request.upload?.hasBegun != true
                 else {
+                    // The silence of a reused connection took all of the time.
+                    if isOver, next == .onNewConnection { throw .timedOut(.head) }
                     throw repeats.outcome(of: error, request)
                 }
                 switch next {
