@@ -13,7 +13,6 @@ struct PassingOnTests {
     private static var setup: GatewayFixture.Setup {
         var setup = GatewayFixture.Setup()
         setup.maxEntryBytes = limit
-        setup.fetch.networkWait = .seconds(60)
         return setup
     }
 

@@ -30,7 +30,10 @@ package final class GatewayFixture: Sendable {
         /// What else the origin's settings say.
         package var adjust: (inout OriginSettings) throws -> Void = { _ in }
 
-        package init() {}
+        package init() {
+            // A busy machine may take longer than the defaults.
+            (fetch.connectTimeout, fetch.networkWait) = (.seconds(60), .seconds(60))
+        }
     }
 
     /// The name of the one origin.

@@ -70,13 +70,13 @@ struct HTTPUpstreamLifeTests {
     func busyConnections() async throws {
         try await withOrigin { fixture in
             // Long enough for the connections to be made on a busy machine.
-            let fixture = fixture.with { $0.fetch.connectTimeout = .seconds(5) }
+            let fixture = fixture.with { $0.fetch.connectTimeout = .seconds(15) }
             let gate = Gate()
             fixture.server.answer("/slow", with: .text("slow").held(by: gate))
             fixture.server.answer("/last", with: .text("last"))
             let slow = try fixture.request("/slow")
             let last = try fixture.request("/last")
-            let brief = try fixture.request("/last", timeout: .seconds(8))
+            let brief = try fixture.request("/last", timeout: .seconds(20))
             await withTaskGroup(of: UpstreamError?.self) { group in
                 let count = Limits.upstreamConnectionsPerHostMax
                 for _ in 0..<count { group.addTask { await fixture.failure(of: slow) } }

@@ -16,7 +16,7 @@ struct UpstreamFixture {
     func request(
         _ path: String = "/",
         headers: [(String, String)] = [],
-        timeout: Duration = .seconds(30)
+        timeout: Duration = .seconds(120)
     ) throws -> UpstreamRequest {
         let fields = headers.map { HeaderFields.Field(name: $0.0, value: $0.1) }
         return UpstreamRequest(
@@ -68,6 +68,8 @@ func withOrigin(
     )
     var origin = OriginSettings(name: try OriginName("scripted"), baseURL: try server.url())
     origin.allowPrivate = true
+    // A busy machine may take longer than the default.
+    origin.fetch.connectTimeout = .seconds(60)
     let result: Result<Void, any Error>
     do {
         try await test(UpstreamFixture(server: server, upstream: upstream, origin: origin))

@@ -165,7 +165,7 @@ struct ReusedConnectionTests {
     func repeated(method: String, isRepeatable: Bool) async throws {
         try await withDeadConnections { fixture, url, connections in
             // A busy machine may hold the silence up; a deadline after it would end the request.
-            var request = try fixture.request(timeout: .seconds(30))
+            var request = try fixture.request()
             request.url = url
             request.method = method
             request.isRepeatable = isRepeatable
@@ -185,7 +185,7 @@ struct ReusedConnectionTests {
     )
     func noSecondConnection(method: String, hasLeft: Bool) async throws {
         try await withDeadConnections { fixture, url, connections in
-            var request = try fixture.request(timeout: .seconds(20))
+            var request = try fixture.request()
             request.url = url
             _ = try await fixture.upstream.ask(request).bytes()
             request.method = method
@@ -240,12 +240,20 @@ struct ReusedConnectionTests {
     @Test("A request that must not be repeated waits on it, and is sent once")
     func notRepeated() async throws {
         try await withDeadConnections { fixture, url, connections in
-            var request = try fixture.request(timeout: .seconds(2))
+            var request = try fixture.request()
             request.url = url
             request.method = "POST"
             _ = try await fixture.upstream.ask(request).bytes()
-            #expect(await fixture.failure(of: request) == .timedOut(.head))
-            #expect(connections.log.accepted.all.count == 1)
+            request.timeout = .seconds(4)
+            var failure: UpstreamError?
+            // On a busy machine the connection may have been idle for too long; a new one answers.
+            while failure == nil, !connections.requests.all.contains(2) {
+                failure = await fixture.failure(of: request)
+            }
+            #expect(failure == .timedOut(.head))
+            let requests = connections.requests.all
+            #expect(requests.count(where: { $0 == 2 }) == 1)
+            #expect(connections.log.accepted.all.count == requests.count - 1)
         }
     }
 }
