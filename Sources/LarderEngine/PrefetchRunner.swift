@@ -238,6 +238,8 @@ final class PrefetchRunner: Sendable {
             state.withLock { $0.pinned[set.number] = nil }
         }
         let failure = await pinSome(set, context, &next)
+        // Before the old list is looked at: the next look at a set that is told as ready comes late.
+        let counts = try await store.counts(set)
         let leaving = try await store.endOldList(of: set)
         if !leaving.isEmpty {
             let scope = context.store.key(for: set.scope)
@@ -248,7 +250,6 @@ final class PrefetchRunner: Sendable {
             next.hasMore = true
         }
         try await poll(set, context)
-        let counts = try await store.counts(set)
         tell(try await stateNow(of: set, counts, context), set, context)
         if let failure { throw failure }
     }
