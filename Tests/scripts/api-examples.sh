@@ -67,7 +67,7 @@ while read -r method path; do
     # Without this header the daemon passes a write under /o/ on, which nginx does not take.
     [[ $path != /o/* || $method == @(GET|HEAD) ]] || options=(--header 'Prefer: respond-async')
     # A stream without an end: its status is enough.
-    [[ $path != /v1/watch ]] || options=(--max-time 2)
+    [[ $path != /v1/watch ]] || options=(--max-time 6)
     body=$(example_body "$method" "$path" | sed "s|https://api.example.com|$origin|g")
     if [[ -n $body ]]; then
         request "$method" "$target" "${options[@]}" --header 'Content-Type: application/json' \

@@ -102,7 +102,7 @@ END
 start_nginx
 mode=0660 configure <<END
 origins:
-  local: {base_url: "$origin", allow_private: true}
+  local: {base_url: "$origin", allow_private: true, fetch: {network_wait: 60s}}
 END
 start_daemon
 
@@ -267,7 +267,7 @@ if command -v script >/dev/null; then
         >"$work/asked" <"$work/typed" &
     asking=$!
     exec 7>"$work/typed"
-    await 20 grep --quiet --fixed-strings 'Drop 2 writes?' "$work/asked" ||
+    await 60 grep --quiet --fixed-strings 'Drop 2 writes?' "$work/asked" ||
         give_up "queue drop asks" "Drop 2 writes?" "$(<"$work/asked")"
     write refused-unseen ''
     printf 'y\n' >&7

@@ -27,7 +27,7 @@ start_nginx
 : >"$work/asked"
 python3 Tests/scripts/codings-origin.py "$scripted" "$work/asked" 2>"$work/origin.log" &
 listens() { curl --silent --output /dev/null "http://127.0.0.1:$scripted/doc"; }
-await 30 listens || give_up "the scripted origin starts" "it answers within 30 s" \
+await 60 listens || give_up "the scripted origin starts" "it answers within 60 s" \
     "$(tail -n 5 "$work/origin.log")"
 configure <<END
 origins:

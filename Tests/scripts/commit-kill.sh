@@ -156,7 +156,7 @@ check_sums() {
     [[ -z $sums ]]
 }
 expect_sums() {
-    await 20 check_sums
+    await 60 check_sums
     expect_equal "$1: what is counted is what there is" "" "$sums"
 }
 
@@ -296,7 +296,7 @@ run_case() {
     # What follows gathers behind a put, whose commit does not come to its end meanwhile.
     api --request PUT --data lead --output /dev/null "http://larder/v1/entries/lead" 2>/dev/null &
     leading=$!
-    await 20 test -e "$KILL_PLAN.held" || give_up "$name: a commit waits" "a put's" "none"
+    await 60 test -e "$KILL_PLAN.held" || give_up "$name: a commit waits" "a put's" "none"
     for command in "$@"; do "ask_for_$command"; done
     # With the watch, the put, and the look itself.
     connections=$(($(grep --count '^unix-socket' "$work/asked") + 3))

@@ -68,7 +68,7 @@ ask() {
         else
             printf 'url = "%s"\n' "$url"
         fi
-        printf 'request = %s\nsilent\nmax-time = 20\noutput = "%s"\n' "$method" "$work/got/$name"
+        printf 'request = %s\nsilent\nmax-time = 60\noutput = "%s"\n' "$method" "$work/got/$name"
         while (($# > 1)); do
             printf '%s = "%s"\n' "$1" "${2//\"/\\\"}"
             shift 2
@@ -146,7 +146,7 @@ hold_d() {
 }
 ask_for_settle() {
     ask release POST "$origin/_release" data '{"as": "answer"}'
-    ask md GET "/v1/modifiers/$number-md?wait=15s"
+    ask md GET "/v1/modifiers/$number-md?wait=45s"
 }
 ask_for_refuse() {
     ask_for_settle
@@ -200,7 +200,7 @@ set_up() {
     ask_accept mc c '{"type":"merge","value":{"c":1}}'
     for command in "$@"; do "prepare_$command"; done
     answers
-    [[ -z $sends_d ]] || await 20 holds 1 \
+    [[ -z $sends_d ]] || await 60 holds 1 \
         || give_up "a modifier is sent" "1 is held" "$(origin_of .)"
     value[c1]='{"n":1,"c":1}'
     for row in a b c d f g h; do

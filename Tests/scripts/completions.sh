@@ -31,7 +31,7 @@ expect_offered() {
         words=$(offered "$@")
         [[ $words == "$wanted" ]]
     }
-    await 20 has_words "$@"
+    await 60 has_words "$@"
     expect_equal "$what" "$wanted" "$words"
 }
 
@@ -74,10 +74,11 @@ offered_to_zsh() {
         head --lines -1 | sort | paste --serial --delimiters ' '
 }
 has_lanes() {
-    [[ $(offered_to_zsh) == *coupons* ]]
+    words=$(offered_to_zsh)
+    [[ $words == *coupons* ]]
 }
-await 20 has_lanes
-expect_equal "zsh has each colon of a word escaped" "${lanes//:/\\:}" "$(offered_to_zsh)"
+await 60 has_lanes
+expect_equal "zsh has each colon of a word escaped" "${lanes//:/\\:}" "$words"
 expect_offered "without name:, too" "cart" queue resume ca
 expect_offered "as for --lane" "coupons" queue list --lane cou
 expect_offered "users who have writes are offered to administrators" "$(id -u)" queue list --uid ''

@@ -194,7 +194,7 @@ fetch "$origin/q" --data policy=network-only
 expect_equal "which a read carries" "$fourth" "$(carried GET /q)"
 waits three
 request PUT /v1/origins/local/credential --header 'Content-Type: application/json' \
-    --data "{\"value\": \"$fourth\", \"expires\": \"$(date --utc --date '+2 seconds' +%FT%TZ)\"}"
+    --data "{\"value\": \"$fourth\", \"expires\": \"$(date --utc --date '+6 seconds' +%FT%TZ)\"}"
 await 60 has_order three
 expect_equal "a credential that expires gives the order" expiring \
     "$(jq --raw-output .reason "$outputs/renewal.three")"

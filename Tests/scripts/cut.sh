@@ -40,8 +40,8 @@ start_cutter() {
             print $client $answers{$name // ""} // "";
             close $client;
         }' "$port" "$work/connections" &
-    await 10 curl --silent --output /dev/null "$origin/whole" \
-        || give_up "the origin starts" "it answers within 10 s" "nothing"
+    await 60 curl --silent --output /dev/null "$origin/whole" \
+        || give_up "the origin starts" "it answers within 60 s" "nothing"
     : >"$work/connections"
 }
 

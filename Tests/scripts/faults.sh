@@ -498,7 +498,7 @@ expect_match "min_free_bytes: half of them stay" true \
 expect_match "min_free_bytes: status says how many went" 'entries were evicted for it' \
     "$(status_of '.warnings | join("; ")')"
 is_logged() { grep -q 'entries were evicted, as the disk of' "$work/larderd.log"; }
-await 20 is_logged || not_ok "min_free_bytes: the log says how many went" "a line" "none"
+await 60 is_logged || not_ok "min_free_bytes: the log says how many went" "a line" "none"
 request GET "$(entry grown:19)"
 expect_equal "min_free_bytes: the newest stay" 200 "$status"
 expect_pins_kept "min_free_bytes"

@@ -252,7 +252,7 @@ check("a small one is not, and others are served", is_served())
 for client in halves:
     client.close()
 begin = time.monotonic()
-while resident() - before > 24 and time.monotonic() < begin + 10:
+while resident() - before > 24 and time.monotonic() < begin + 60:
     time.sleep(0.01)
 check("what they have sent goes back", resident() - before <= 24, (before, resident()))
 check("a write larger than one may be is 413 before a byte of it came", problem(ask(
@@ -287,7 +287,7 @@ check("one that only listens is listened to", open_sockets() > opened, (opened, 
 os.kill(child, signal.SIGKILL)
 os.waitpid(child, 0)
 begin = time.monotonic()
-while open_sockets() > opened and time.monotonic() < begin + 10:
+while open_sockets() > opened and time.monotonic() < begin + 60:
     time.sleep(0.01)
 check("and is missed at once when it is killed", open_sockets() <= opened,
       (opened, open_sockets()))

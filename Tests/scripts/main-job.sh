@@ -22,7 +22,7 @@ END
 start_nginx
 configure <<END
 origins:
-  iso: {base_url: "$origin", allow_private: true}
+  iso: {base_url: "$origin", allow_private: true, fetch: {network_wait: 60s}}
 END
 start_daemon
 

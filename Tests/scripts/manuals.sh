@@ -64,7 +64,7 @@ prepare() {
         cachectl-queue-retry.1 | cachectl-queue-drop.1)
             control '{"prefix": "/articles", "method": "PATCH", "times": 1, "status": 422}'
             add_write ''
-            await 20 has_state failed || give_up "a write fails" failed "$(<"$work/body")"
+            await 60 has_state failed || give_up "a write fails" failed "$(<"$work/body")"
             ;;
     esac >"$work/prepared" 2>&1
 }
@@ -96,7 +96,7 @@ watch_example() {
         cachectl get --quiet "$origin/articles/42" >"$work/got"
         grep --quiet '"type":"put"' "$work/out"
     }
-    await 20 changes || not_ok "the watch tells of a change" "an event" "$(<"$work/out")"
+    await 60 changes || not_ok "the watch tells of a change" "an event" "$(<"$work/out")"
     kill -INT "$watch"
     code=0
     wait "$watch" || code=$?

@@ -28,13 +28,13 @@ ffmpeg -v error -f lavfi -i testsrc2=size=1280x720:rate=25 -t 60 -c:v mpeg4 -b:v
 expect_match "the film has about 200 MB" '^(19|20)[0-9]{7}$' "$(stat -c %s "$www/film.mp4")"
 
 # ffmpeg knows no Unix sockets.
-port=18081
+port=$(free_port)
 socat "TCP-LISTEN:$port,bind=127.0.0.1,reuseaddr,fork" "UNIX-CONNECT:$socket" 2>/dev/null &
 socat=$!
 is_open() {
     (: <>"/dev/tcp/127.0.0.1/$port") 2>/dev/null
 }
-await 30 is_open || give_up "socat listens" "port $port" none
+await 60 is_open || give_up "socat listens" "port $port" none
 
 # played PLACE [SECOND]: a digest of the packets of a film from a second on.
 played() {

@@ -59,7 +59,7 @@ gather() {
     local command
     put lead &
     gathered=($!)
-    await 20 test -e "$KILL_PLAN.held" || give_up "a commit waits" "a put's" "none"
+    await 60 test -e "$KILL_PLAN.held" || give_up "a commit waits" "a put's" "none"
     for command in "$@"; do
         $command &
         gathered+=($!)
@@ -105,7 +105,7 @@ merge mark /varied '{"marked":true}'
 arrives "a write is sent" 1
 plan_kill cache-begun 1 hold
 gather 'release answer' 'put other'
-{ await 5 was_killed; } 2>/dev/null || give_up "the daemon is killed" "a kill" "none"
+{ await 60 was_killed; } 2>/dev/null || give_up "the daemon is killed" "a kill" "none"
 restart
 expect_equal "a write is confirmed by the commit before a kill" confirmed "$(modifier mark .state)"
 for language in en de; do
@@ -142,7 +142,7 @@ done
 request PUT '/v1/entries/kept?pin=true' --data 1
 plan_kill cache-begun 1 hold pause
 gather 'put kept?pin=true' 'put other'
-await 20 test -e "$KILL_PLAN.paused" || give_up "a commit of cache.db waits" "one" "none"
+await 60 test -e "$KILL_PLAN.paused" || give_up "a commit of cache.db waits" "one" "none"
 # What a client is told by each list, and after it by GET.
 compare() {
     local list

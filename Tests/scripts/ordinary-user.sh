@@ -152,7 +152,7 @@ is_online() {
     ctl origin list
     [[ $(cut --fields=3 "$work/out") == online ]]
 }
-await 30 is_online || true
+await 60 is_online || true
 expect_equal "the origin is online again" online "$(cut --fields=3 "$work/out")"
 
 # Rules for entities

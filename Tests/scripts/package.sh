@@ -198,7 +198,7 @@ fi
 # offered LINE: what bash offers at the end of the line, with its words split as readline splits them.
 # shellcheck disable=SC2016
 offered() {
-    timeout 10 bash -c '
+    timeout 60 bash -c '
         source "$1"
         COMP_LINE=$2 COMP_POINT=${#2}
         mapfile -t COMP_WORDS < <(perl -e "$3" "$2")
@@ -213,7 +213,7 @@ expect_equal "bash completes a command (S3)" queue "$(offered "$ctl que")"
 # On a busy machine an answer may take longer than the time after which there is no word.
 offers() { [[ $(offered "$1") == "$2" ]]; }
 expect_offer() {
-    if await 30 offers "$2" "$3"; then ok "$1"; else not_ok "$1" "$3" "$(offered "$2")"; fi
+    if await 60 offers "$2" "$3"; then ok "$1"; else not_ok "$1" "$3" "$(offered "$2")"; fi
 }
 expect_offer "the name of an origin" "$ctl origin rm d" down
 expect_offer "the id of a write" "$ctl queue show " kept

@@ -379,7 +379,7 @@ control '{"prefix": "/lost", "method": "PATCH", "times": 1, "status": 403}'
 merge c22-8 /lost '{"n": 8}'
 has_state "case 22: where the repeat is refused, nobody knows of the first" c22-8 unknown
 is_refused() { [[ $(modifier c22-8 .answer.status) == 403 ]]; }
-await 30 is_refused || :
+await 60 is_refused || :
 expect_equal "case 22: and both answers are told" "403 502" \
     "$(modifier c22-8 '"\(.answer.status) \(.answer.unclear_status)"')"
 act discard 'c22-8'
@@ -409,7 +409,7 @@ merge held-1 /alone '{"n": 1}' '{"hold": "2s"}'
 end_daemon KILL
 start_daemon
 is_received() { [[ $(received_keys /alone) == held-1 ]]; }
-await 30 is_received || true
+await 60 is_received || true
 expect_equal "a write that waits is sent after a start without anybody's word" held-1 \
     "$(received_keys /alone)"
 

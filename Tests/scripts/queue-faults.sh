@@ -64,7 +64,7 @@ are_known() {
 # expect_known NAME ATMOST: at most so many are missing without a word, once those that nobody can read
 # are dead letters.
 expect_known() {
-    await 10 are_known "$2" || true
+    await 60 are_known "$2" || true
     expect_at_most "$1: what was accepted is there" "$2" "$((count - $(known | wc -l)))"
 }
 

@@ -76,7 +76,7 @@ kill_download() {
     rm -f "$work/download"
     curl --silent --unix-socket "$socket" --limit-rate 256k --output "$work/download" "$url" &
     curl=$!
-    await 30 has_begun || give_up "a download begins" "it has bytes within 30 s" none
+    await 60 has_begun || give_up "a download begins" "it has bytes within 60 s" none
     kill -KILL "$curl"
     wait "$curl" 2>/dev/null
 }
@@ -132,7 +132,7 @@ play() {
     api --range 0- --dump-header "$work/played" --output "$work/download" \
         "http://larder/o/local/slow/$1.bin" &
     player=$!
-    await 30 has_begun || give_up "a player gets the first bytes" "within 30 s" none
+    await 60 has_begun || give_up "a player gets the first bytes" "within 60 s" none
 }
 is_stored() {
     request GET "/o/local/slow/$1.bin" --header 'Cache-Control: only-if-cached'
@@ -153,7 +153,7 @@ expect_same_file "the body is stored when the player has it" "$www/slow/one.bin"
 play two
 kill -KILL "$player"
 wait "$player" 2>/dev/null
-await 30 is_stored two
+await 60 is_stored two
 expect_same_file "the body is stored although the player has left (S47)" "$www/slow/two.bin" \
     "$work/body"
 
@@ -188,7 +188,7 @@ for round in 1 2 3; do
     rm -f "$work/download"
     curl --silent --unix-socket "$socket" --limit-rate 60M --output "$work/download" "$url" &
     player=$!
-    await 30 has_begun
+    await 60 has_begun
     kill -KILL "$player"
     wait "$player" 2>/dev/null
     had=$(stat -c %s "$work/download")

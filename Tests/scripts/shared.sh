@@ -283,7 +283,7 @@ killed() {
     uid=$bob
     api --request PUT --data lead --output /dev/null "http://larder$(entry lead)" 2>/dev/null &
     leading=$!
-    await 20 test -e "$KILL_PLAN.held" || give_up "$name: a commit waits" "a put's" "none"
+    await 60 test -e "$KILL_PLAN.held" || give_up "$name: a commit waits" "a put's" "none"
     uid=$carol
     if [[ $2 == pending ]]; then
         api --get --data-urlencode "url=$origin$path" --output /dev/null \
@@ -292,7 +292,7 @@ killed() {
     fi
     api --request PUT --data "$like" --output /dev/null "http://larder$(entry blob)" 2>/dev/null &
     jobs+=($!)
-    await 20 is_asked_again "$path" "$reads" || give_up "$name: it is read" "a GET" "none"
+    await 60 is_asked_again "$path" "$reads" || give_up "$name: it is read" "a GET" "none"
     if [[ $2 == answered ]]; then
         release answer
         # One that took the place of a silent connection's is answered as well.
@@ -301,7 +301,7 @@ killed() {
     sleep 0.3
     touch "$KILL_PLAN.go"
     # The shell would say that it was killed.
-    { await 20 was_killed; } 2>/dev/null || give_up "$name: it comes to that" "a kill" "none"
+    { await 60 was_killed; } 2>/dev/null || give_up "$name: it comes to that" "a kill" "none"
     wait_for_kill
     wait "$leading" "${jobs[@]}"
     drop_plan

@@ -103,7 +103,7 @@ expect_longest_queue "the queue of the socket is as long as the kernel grants"
 reloads() { (($(grep -c '^RELOADING=1 MONOTONIC_USEC=[1-9][0-9]*$' "$told") == $1)); }
 readies() { (($(grep -c '^READY=1' "$told") == $1)); }
 kill -HUP "$daemon"
-if await 30 reloads 1 && await 30 readies 2; then
+if await 60 reloads 1 && await 60 readies 2; then
     ok "at SIGHUP the daemon says that it reloads, and that it is ready again"
 else
     not_ok "at SIGHUP the daemon says that it reloads" "RELOADING=1, READY=1" "$(cat "$told")"
@@ -111,7 +111,7 @@ fi
 cp "$config" "$work/right.yaml"
 printf 'log: {level: loud}\n' >>"$config"
 kill -HUP "$daemon"
-if await 30 reloads 2 && await 30 readies 3; then
+if await 60 reloads 2 && await 60 readies 3; then
     ok "also where the configuration is refused"
 else
     not_ok "also where the configuration is refused" "RELOADING=1, READY=1" "$(cat "$told")"
@@ -138,7 +138,7 @@ rm -f "$socket"
 
 start_service 600000000
 expect_equal "the watchdog is fed at once, and then only in its time" 1 \
-    "$(await 5 was_told '^WATCHDOG=1$'; grep -c '^WATCHDOG=1$' "$told")"
+    "$(await 60 was_told '^WATCHDOG=1$'; grep -c '^WATCHDOG=1$' "$told")"
 end_service
 rm -f "$socket"
 

@@ -40,11 +40,11 @@ origin_answers() {
 start_todo_origin() {
     python3 Tests/scripts/todo-origin.py "$port" "$work/token" "$work/log" &
     test_origin=$!
-    await 20 origin_answers || give_up "the origin starts" "it answers within 20 s" "nothing"
+    await 60 origin_answers || give_up "the origin starts" "it answers within 60 s" "nothing"
 }
 # device METHOD PATH [JSON]: what another device asks the origin.
 device() {
-    curl --silent --max-time 20 --request "$1" --header "Authorization: Bearer $(<"$work/token")" \
+    curl --silent --max-time 50 --request "$1" --header "Authorization: Bearer $(<"$work/token")" \
         ${3:+--data "$3"} "$origin$2"
 }
 kill_daemon() {
