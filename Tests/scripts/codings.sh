@@ -41,7 +41,10 @@ start_daemon
 
 seq 1 100000 | jq --compact-output --slurp '{numbers: .}' >"$www/numbers.json"
 size=$(stat -c %s "$www/numbers.json")
-sent() { tail -n 1 "$work/nginx/access.log" | cut -d '"' -f 3 | tr --squeeze-repeats ' '; }
+sent() {
+    nginx_has_logged
+    tail -n 1 "$work/nginx/access.log" | cut -d '"' -f 3 | tr --squeeze-repeats ' '
+}
 
 request GET /o/plain/numbers.json
 expect_equal "with compression: false, nginx sends plain bytes (S48)" " 200 $size " "$(sent)"

@@ -67,6 +67,7 @@ await 60 have_boarded "$((clients - 1))" || not_ok "all clients wait for one ans
     "$((clients - 1)) joined" "$(api http://larder/v1/stats | jq --compact-output .flights)"
 touch "$work/go"
 wait "${waiting[@]}"
+nginx_has_logged
 expect_equal "$clients clients make one request" 1 \
     "$(grep --count 'GET /slow.json' "$work/nginx/access.log")"
 expect_equal "each of them has the answer" \

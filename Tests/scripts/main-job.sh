@@ -57,6 +57,7 @@ expect_equal "a second fetch gives the cached answer, then that it is unchanged"
     "snapshot cache stale;unchanged 304;end unchanged" "$(outline)"
 expect_equal "what is unchanged has the revision of what is cached" \
     "$(member 'select(.type == "snapshot").rev')" "$(member 'select(.type == "unchanged").rev')"
+nginx_has_logged
 expect_equal "the origin was asked whether it changed" 304 \
     "$(awk '$7 == "/iso_4217.json" { code = $9 } END { print code }' "$work/nginx/access.log")"
 fetch "$origin/fresh.json"

@@ -115,6 +115,7 @@ request GET /o/local/other.bin --range 100000-
 expect_equal "a range of a body that is not stored is the origin's" \
     "206 bytes 100000-299999/300000" "$status $(header Content-Range)"
 expect_same_file "the part has the bytes of the origin" "$work/rest" "$work/body"
+nginx_has_logged
 expect_match "the origin was asked for the part" '"GET /other.bin HTTP/1.1" 206 200000 ' \
     "$(tail -n 1 "$work/nginx/access.log")"
 request GET /o/local/other.bin --header 'Cache-Control: only-if-cached'
@@ -171,11 +172,14 @@ request GET /o/trickle/one.bin
 expect_equal "a body of 4 s comes whole with a timeout of 2 s" "200 2500000" \
     "$status $(stat -c %s "$work/body")"
 expect_same_file "its bytes are those of the origin" "$www/trickle/one.bin" "$work/body"
+nginx_has_logged
 expect_equal "HEAD and GET were one request" 1 \
     "$(grep --count ' /trickle/one.bin ' "$work/nginx/access.log")"
 wait "$pin"
+code=$?
+nginx_has_logged
 expect_equal "such a body is pinned by one request" "0 1" \
-    "$? $(grep --count '"GET /trickle/two.bin ' "$work/nginx/access.log")"
+    "$code $(grep --count '"GET /trickle/two.bin ' "$work/nginx/access.log")"
 
 # -- a large file (S46)
 

@@ -115,6 +115,8 @@ done
 await 60 grep --quiet 22 "$work/printed" || not_ok "so does cachectl" 22 "$(cat "$work/printed")"
 kill "${followers[@]}"
 await 60 says a.json "null null" || not_ok "the last follower's end stops it" null "$(refresh_of a.json)"
+# A poll may be on its way.
+ticks 1
 from=$(polls /data/a.json)
 ticks 3
 expect_equal "after the last follower no poll leaves (S39)" "$from" "$(polls /data/a.json)"
@@ -138,6 +140,7 @@ expect_equal "cachectl pin --list shows the interval (S41)" "1s -" \
 touch "$work/busy"
 await 60 says b.json "1s retry_after" \
     || not_ok "Retry-After pauses it (S41)" "1s retry_after" "$(refresh_of b.json)"
+nginx_has_logged
 expect_equal "after one refusal (S41)" 1 "$(polls /data/b.json 429)"
 ticks 3
 expect_equal "no poll leaves meanwhile (S41)" 1 "$(polls /data/b.json 429)"
@@ -152,6 +155,7 @@ await 60 has_polls /data/b.json $((from + 2)) \
 expect_equal "the origin is set offline" 0 "$?"
 await 60 says b.json "1s set_offline" \
     || not_ok "that pauses it (S41)" "1s set_offline" "$(refresh_of b.json)"
+ticks 1
 from=$(polls /data/b.json)
 ticks 4
 expect_equal "no poll leaves while an origin is set offline (S41)" "$from" "$(polls /data/b.json)"

@@ -213,6 +213,7 @@ for who in "64005 default" "64005 default" "64006 default" "64006 work"; do
     asking+=($!)
 done
 wait "${asking[@]}"
+nginx_has_logged
 expect_equal "three scopes make three requests of four fetches" 3 \
     "$(grep --count 'GET /slow.json' "$work/nginx/access.log")"
 

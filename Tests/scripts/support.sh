@@ -229,10 +229,17 @@ http {
     server {
         listen 127.0.0.1:$port;
         root $www;
+        location = /_logged { access_log off; return 204; }
 END
         cat
         printf '    }\n}\n'
     } >"$work/nginx/nginx.conf"
+}
+
+# Returns once the log has every request that nginx has answered before: its one process writes the
+# line of a request after the answer, and before it takes the next request.
+nginx_has_logged() {
+    curl --silent --output /dev/null "$origin/_logged"
 }
 
 nginx_answers() {
