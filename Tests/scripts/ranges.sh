@@ -9,7 +9,7 @@ source "$(dirname "$0")/support.sh"
 size=$((5 << 20))
 
 configure_nginx <<'END'
-        location /slow/ { limit_rate 500k; }
+        location /slow/ { limit_rate 300k; }
         location /trickle/ { limit_rate 500k; }
 END
 mkdir "$www/slow" "$www/trickle"

@@ -14,7 +14,7 @@ chmod 0755 "$work/run"
 
 cp /usr/share/iso-codes/json/iso_4217.json "$www/one.json"
 configure_nginx <<'END'
-        location = /slow.json { limit_rate 60k; }
+        location = /slow.json { limit_rate 15k; }
 END
 head -c 60000 /dev/zero | tr '\0' 7 >"$www/slow.json"
 start_nginx

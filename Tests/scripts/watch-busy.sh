@@ -114,7 +114,7 @@ decide() {
     done
     [[ $(api 'http://larder/v1/modifiers?state=unsettled' | jq '.items | length') == 0 ]]
 }
-await 45 decide || true
+await 60 decide || true
 settles "every modifier is settled"
 
 # The last thing to be told.
