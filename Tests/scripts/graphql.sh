@@ -26,7 +26,7 @@ pid=
 start_server() {
     node Tests/scripts/graphql-origin.js "$port" >>"$work/origin.log" 2>&1 &
     pid=$!
-    await 50 curl --silent --output /dev/null "$server/books/1" || give_up "the server starts" "it answers" "no answer"
+    await 60 curl --silent --output /dev/null "$server/books/1" || give_up "the server starts" "it answers" "no answer"
     : >"$work/origin.log"
 }
 

@@ -48,10 +48,10 @@ recipe() {
     stop_origin
     LARDER_SOCKET=$socket GOCACHE=$work/go GOFLAGS=-mod=mod "$@" "$file" "$url" >"$out" 2>"$work/$name.err" &
     program=$!
-    await 50 has_lines "$out" 3 || not_ok "the recipe for $name shows its write" "three lines" \
+    await 240 has_lines "$out" 3 || not_ok "the recipe for $name shows its write" "three lines" \
         "$(cat "$out" "$work/$name.err")"
     start_origin
-    await 50 has_lines "$out" 4 || kill "$program"
+    await 240 has_lines "$out" 4 || kill "$program"
     ended=0
     wait "$program" || ended=$?
     expect_equal "the recipe for $name ends" 0 "$ended"

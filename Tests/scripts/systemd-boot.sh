@@ -116,7 +116,7 @@ as() {
     local uid=$1
     shift
     inside setpriv --reuid="$uid" --regid="$uid" --groups="$members" \
-        curl --silent --max-time 20 --unix-socket /run/larder/api.sock "$@"
+        curl --silent --max-time 50 --unix-socket /run/larder/api.sock "$@"
 }
 
 code() {
