@@ -41,7 +41,7 @@ class ScriptedServer:
 
     def report(self):
         """Ends the scripted server and returns the requests that it got."""
-        out, _ = self.process.communicate(timeout=20)
+        out, _ = self.process.communicate(timeout=60)
         self.folder.cleanup()
         return json.loads(out.splitlines()[-1])
 
@@ -53,7 +53,7 @@ class ScriptedServer:
             self.folder.cleanup()
 
 
-def await_condition(condition, seconds=30.0, what="the condition"):
+def await_condition(condition, seconds=60.0, what="the condition"):
     """Tries again and again until the condition is true; returns its value."""
     end = time.monotonic() + seconds
     while True:
@@ -95,7 +95,7 @@ class Process:
     def stop(self, how=signal.SIGTERM):
         if self.process:
             self.process.send_signal(how)
-            self.process.wait(30)
+            self.process.wait(60)
             self.process = None
 
 

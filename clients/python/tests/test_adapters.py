@@ -149,7 +149,7 @@ class ConnectionTests(unittest.TestCase):
         parent, loop = os.getpid(), asyncio.new_event_loop()
         with Numbering() as daemon:
             transport = larder.httpx.AsyncTransport(socket=daemon.socket)
-            client = httpx.AsyncClient(transport=transport, timeout=5)
+            client = httpx.AsyncClient(transport=transport, timeout=30)
 
             def read():
                 own = loop if os.getpid() == parent else asyncio.new_event_loop()
