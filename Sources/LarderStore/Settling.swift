@@ -95,7 +95,8 @@ struct Settling: WriterPart {
     ///
     /// The store works out each new base from the present one, and the cache shows it if there is a
     /// cache. No 2xx changes a shared row: the modifier then waits for an answer that does (case
-    /// 29).
+    /// 29). An answer for a document shows the entities in it, so entities that only effects name
+    /// wait with their documents.
     private func settle(
         _ settlement: Settlement,
         _ read: [TargetName: TargetBase] = [:],
@@ -111,20 +112,22 @@ struct Settling: WriterPart {
         if !settlement.isConfirmed, let scope = Scope(text: row.scope) {
             try renaming.fail(madeBy: settlement.number, shared.key(for: scope))
         }
-        var (names, waiting): ([TargetName], [TargetName]) = ([], [])
+        var (names, waiting, implied): ([TargetName], [TargetName], [TargetName]) = ([], [], [])
         let changes = try state.targets.of(settlement.number)
         let isAnswer = settlement.isConfirmed && !settlement.isShown && !row.isAnswered
         for target in changes {
             guard let name = target.name, !target.isEnded else { continue }
-            // An answer for its documents shows an entity in them.
-            guard isAnswer, !target.isImplied, try sharing.place(of: name) != name else {
-                names.append(name)
-                continue
+            let isOfShared = try isAnswer ? sharing.place(of: name) != name : false
+            switch (isOfShared, target.isImplied) {
+            case (false, _): names.append(name)
+            case (true, true): implied.append(name)
+            case (true, false):
+                // Users read the shared row, so a stale mark makes the next read fetch it again.
+                try markStale(shared.sharedName(name.id))
+                try isCounted(target, name, now) ? names.append(name) : waiting.append(name)
             }
-            // Users read the shared row, so a stale mark makes the next read fetch it again.
-            try markStale(shared.sharedName(name.id))
-            if try isCounted(target, name, now) { names.append(name) } else { waiting.append(name) }
         }
+        if waiting.isEmpty { names += implied } else { waiting += implied }
         // Entities that an effect takes out of a list are as they were.
         let removed = Set(changes.filter(\.isImplied).compactMap(\.name))
             .filter { [others = settlement.changed()] in !others.contains($0.id) }
@@ -150,11 +153,9 @@ struct Settling: WriterPart {
         }
         try forgetTargets(names, step.revision)
         if settlement.isReadAgain, !row.isAnswered {
-            let deleted =
-                settlement.isDeletion
-                ? Set(targets.filter(\.result.isTombstone).map(\.name)) : []
+            let gone = settlement.isDeletion ? targets.filter(\.result.isTombstone) : []
             for name in names.unique + waiting where !removed.contains(name) {
-                let isDeleted = deleted.contains(name)
+                let isDeleted = gone.contains { $0.name == name }
                 try isDeleted ? endRead(name, step.revision) : wantRead(name, step.revision)
             }
         }

@@ -115,7 +115,9 @@ struct Sharing: WriterPart {
                 let ended = if let step { step } else { try revisions.next() }
                 step = ended
                 let ending = Step(revision: ended, now: now)
-                left += try state.targets.end(changes, of: viewer, at: ending)
+                let gone = try state.targets.end(changes, of: viewer, at: ending)
+                left += gone.left
+                try settling.forgetTargets(gone.implied, ended)
                 if isShared { try hideUnit(id, except: row.id, from: viewer.scope, ended) }
                 try state.targets.raise(name, to: ended)
                 afterCommit {

@@ -293,23 +293,32 @@ struct TargetRows {
         }
     }
 
-    /// Ends changes of a target; the modifiers that have left the queue by it.
+    /// Ends changes of a target; the modifiers that have left the queue by it, and their entities
+    /// that only effects name.
     func end(
         _ changes: [TargetChange],
         of name: TargetName,
         at step: Step
-    ) throws(StoreError) -> [ModifierNumber] {
+    ) throws(StoreError) -> (left: [ModifierNumber], implied: [TargetName]) {
         for change in changes { try state.queue[.endChange].run((":change", change.change)) }
         try release(name, from: ModifierNumber(0), step.revision)
-        var left: [ModifierNumber] = []
+        var (left, implied): ([ModifierNumber], [TargetName]) = ([], [])
         for number in changes.map(\.number) where !left.contains(number) {
-            guard try !of(number).contains(where: { !$0.isEnded }),
-                let row = try state.modifiers.row(number)
-            else { continue }
+            let open = try of(number).filter { !$0.isEnded }
+            // The last answer for a document ends the changes of the entities in its effects.
+            guard open.allSatisfy(\.isImplied), let row = try state.modifiers.row(number) else {
+                continue
+            }
+            let names = open.compactMap(\.name)
+            let views = try state.views.views(of: names)
+            for change in open { try state.queue[.endChange].run((":change", change.change)) }
+            for name in names { try release(name, from: ModifierNumber(0), step.revision) }
+            try state.views.logChanges(since: views, step.revision, ChangeCause(.network))
+            implied += names
             try state.views.logModifier(row, .confirmed, step.revision)
             try state.modifiers.remember(row, .confirmed, step)
             left.append(number)
         }
-        return left
+        return (left, implied)
     }
 }

@@ -238,4 +238,35 @@ struct AnsweredWriteTests {
             #expect(try fixture.view(article, alice) == NormalizedTests.article(1, "Cleo"))
         }
     }
+
+    @Test("An edit of an object that a confirmed write has put into a list shows all of it")
+    func editOfAddedObject() async throws {
+        try await EngineFixture.run(setup(Self.userRules)) { fixture in
+            func list(_ rows: String...) -> String {
+                #"{"items":[\#(rows.joined(separator: ","))]}"#
+            }
+            func user(_ id: Int, _ name: String) -> String {
+                #"{"type":"User","id":\#(id),"name":"\#(name)"}"#
+            }
+            let url = try fixture.url("/users")
+            try await fixture.cache(url, .json(list(user(7, "Ann"))), as: bob)
+            fixture.clock.advance(by: .seconds(1))
+            fixture.upstream.answer(url, with: .reply(status: 204), .reply("who?", status: 401))
+            let effect = #"{"type":"list_add","value":{"/items":[\#(user(8, "Bea"))]}}"#
+            let id = try await fixture.write(.url(url), .json(effect), "POST", id: "add", as: alice)
+            _ = try await fixture.settled(id, fixture.key(alice))
+            _ = try await fixture.upstream.asked.element(2)
+            let rename = try Effect.json(#"{"type":"merge","value":{"name":"Cleo"}}"#)
+            let hold = Duration.seconds(3_600)
+            try await fixture.write(.entity("User:8"), rename, id: "edit", hold: hold, as: alice)
+            #expect(try fixture.view(url, alice) == list(user(7, "Ann"), user(8, "Cleo")))
+            #expect(try fixture.view(url, bob) == list(user(7, "Ann")))
+            // An answer for the list ends the wait, also if the object is not in it any more.
+            fixture.upstream.answer(url, with: .json(list(user(7, "Dan"))))
+            try await end(fixture, of: id)
+            for scope in [alice, bob] {
+                #expect(try fixture.view(url, scope) == list(user(7, "Dan")))
+            }
+        }
+    }
 }
