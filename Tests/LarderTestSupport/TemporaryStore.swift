@@ -9,6 +9,7 @@ package final class TemporaryStore {
     private let configure: (inout StoreConfiguration) -> Void
     private let now: @Sendable () -> Timestamp
     private var opened: Store?
+    private weak var dropped: Store?
     /// Which operations of SQLite fail; `configure` may set another plan.
     package let faults = FaultInjection()
 
@@ -39,6 +40,8 @@ package final class TemporaryStore {
 
     package func open() throws(StoreError) {
         precondition(opened == nil)
+        // A thread of the dropped store may be about to let go of it, and of its directory's lock.
+        for _ in 0..<100_000 where dropped != nil { sched_yield() }
         var configuration = StoreConfiguration(
             cacheDirectory: directory.path("cache"),
             stateDirectory: directory.path("state")
@@ -60,7 +63,7 @@ package final class TemporaryStore {
 
     /// Lets go of the store without closing it.
     package func drop() {
-        opened = nil
+        (dropped, opened) = (opened, nil)
     }
 
     /// Closes the store as the daemon does, and lets go of it.
