@@ -65,28 +65,43 @@ class Route:
             warnings.warn(f"{reason} The requests go directly to their origins.", stacklevel=5)
 
 
+def _own_member(headers: Mapping[str, str]) -> str:
+    """The daemon's member of `Cache-Status`."""
+    return headers.get("cache-status", "").rpartition("larder;")[2]
+
+
+def is_own(status: int, headers: Mapping[str, str]) -> bool:
+    """Whether the daemon itself has answered: with a problem, or with a write that it accepted."""
+    # An origin may answer with a problem, too. The daemon's member says that it has answered.
+    if "fwd-status=" in _own_member(headers):
+        return False
+    if status < 400:
+        return status == 202 and "preference-applied" in headers
+    is_problem = headers.get("content-type", "").startswith("application/problem+json")
+    # 404 and 410 are what the origin has answered.
+    return is_problem and status not in (404, 410)
+
+
 def told(
-    status: int, headers: Mapping[str, str], body: bytes
+    status: int, headers: Mapping[str, str], own: bytes | None
 ) -> tuple[CacheAnswer, Problem | None]:
-    """Where an answer came from; and its problem, if the daemon itself has refused the request."""
+    """Where an answer came from; and the problem, if the daemon has refused the request.
+
+    `own` is the body of an answer of the daemon itself; the body of an origin is not read here.
+    """
     answer = CacheAnswer(headers)
+    if own is None:
+        return answer, None
     try:
-        has_members = status >= 400 or "preference-applied" in headers
-        members: Any = json.loads(body) if has_members else None
+        members: Any = json.loads(own)
     except ValueError:
         members = None
-    if status == 202 and isinstance(members, dict):
-        answer.modifier = members.get("id")
-    is_problem = headers.get("content-type", "").startswith("application/problem+json")
-    # An origin may answer with a problem, too. The daemon's member says that it has answered.
-    own_member = headers.get("cache-status", "").rpartition("larder;")[2]
-    # 404 and 410 are what the origin has answered.
-    is_told = status < 400 or "fwd-status=" in own_member or status in (404, 410)
-    if is_told or not is_problem:
+    if status < 400:
+        answer.modifier = members.get("id") if isinstance(members, dict) else None
         return answer, None
     if not isinstance(members, dict):
         # The answer to a HEAD has no body.
-        kind = own_member.rpartition("detail=")[2]
+        kind = _own_member(headers).rpartition("detail=")[2]
         detail = f"larderd refused a HEAD with the status {status}; a GET tells why."
         members = {"type": f"urn:larder:{kind}" if kind else "about:blank", "detail": detail}
     return answer, Problem.of({"status": status, **members})

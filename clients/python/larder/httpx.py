@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from ._adapter import Options, Route, told
+from ._adapter import Options, Route, is_own, told
 from ._connections import run
 from ._problem import Problem, no_daemon
 
@@ -64,9 +64,12 @@ class _Common:
                 raise httpx.ConnectError(str(problem), request=request) from error
             self._route.warn(problem)
             return await self._send(self._fallback, request)
-        is_short = response.status_code == 202 or response.status_code >= 400
-        body = await _settled(getattr(response, self._read)()) if is_short else b""
-        larder, refusal = told(response.status_code, response.headers, body)
+        status, headers, own = response.status_code, response.headers, None
+        if is_own(status, headers):
+            own = await _settled(getattr(response, self._read)())
+            # The library reads it as any answer, and then sets `elapsed`.
+            response = httpx.Response(status, headers=headers, stream=httpx.ByteStream(own))
+        larder, refusal = told(status, headers, own)
         setattr(response, "larder", larder)
         if refusal:
             is_late = refusal.type == "urn:larder:timeout"

@@ -14,7 +14,7 @@ from urllib3.connection import HTTPConnection
 from urllib3.connectionpool import HTTPConnectionPool
 from urllib3.exceptions import NewConnectionError
 
-from ._adapter import Options, Route, told
+from ._adapter import Options, Route, is_own, told
 from ._problem import Problem
 
 if TYPE_CHECKING:
@@ -109,9 +109,9 @@ class Adapter(HTTPAdapter):
 
     def build_response(self, request: Any, answer: Any) -> requests.Response:
         response = super().build_response(request, answer)
-        is_short = response.status_code == 202 or response.status_code >= 400
-        body = response.content if is_short else b""
-        larder, problem = told(response.status_code, response.headers, body)
+        status, headers = response.status_code, response.headers
+        own = response.content if is_own(status, headers) else None
+        larder, problem = told(status, headers, own)
         response.larder = larder  # type: ignore[attr-defined]
         if problem:
             is_late = problem.type == "urn:larder:timeout"

@@ -64,9 +64,16 @@ class Recorder:
 
 
 class Numbering:
-    """A socket that keeps its connections, and answers with the number of the connection."""
+    """A socket that keeps its connections, and answers with the number of the connection.
+
+    With `answer`, it answers with these bytes, and does with the connection what they say.
+    """
+
+    def __init__(self, answer=b""):
+        self.answer = answer
 
     def __enter__(self):
+        answer = self.answer
         self.folder, numbers = tempfile.TemporaryDirectory(), itertools.count()
         self.socket = self.folder.name + "/s"
 
@@ -75,7 +82,10 @@ class Numbering:
                 number = b"%d" % next(numbers)
                 # Each request has an empty line at its end, and no body.
                 while any(line == b"\r\n" for line in self.rfile):
-                    self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(number) + number)
+                    own = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(number) + number
+                    self.wfile.write(answer or own)
+                    if b"Connection: close" in answer:
+                        return
 
         class Server(socketserver.ThreadingUnixStreamServer):
             daemon_threads = True
@@ -94,6 +104,15 @@ class ConnectionTests(unittest.TestCase):
     """The connections of the adapters, without a daemon."""
 
     url = "http://api.example.com/a"
+    # An error of the origin, and a write that the daemon has accepted.
+    missing = (
+        b"HTTP/1.1 404 Not Found\r\nCache-Status: larder; fwd=miss; fwd-status=404\r\n"
+        b"Content-Type: application/problem+json\r\nContent-Length: 2\r\n\r\n{}"
+    )
+    accepted = (
+        b"HTTP/1.1 202 Accepted\r\nPreference-Applied: respond-async\r\n"
+        b'Content-Type: application/json\r\nContent-Length: 11\r\n\r\n{"id": "m"}'
+    )
 
     def in_a_child(self, read):
         """What `read` returns in a child of a fork."""
@@ -136,6 +155,39 @@ class ConnectionTests(unittest.TestCase):
             session.close()
             second = session.get(self.url, timeout=20).text
             self.assertNotEqual(second, first)
+
+    @unittest.skipIf(requests is None, "requests is not installed")
+    def test_the_body_of_an_error_of_the_origin_is_left_to_the_program_with_requests(self):
+        with Numbering(self.missing) as daemon, requests.Session() as session:
+            session.mount("http://", larder.requests.Adapter(socket=daemon.socket))
+            with session.get(self.url, stream=True, timeout=20) as answer:
+                self.assertEqual((answer.status_code, answer.raw.read()), (404, b"{}"))
+
+    @unittest.skipIf(httpx is None, "httpx is not installed")
+    def test_each_answer_is_streamed_and_has_the_time_that_it_took_with_httpx(self):
+        for wanted, modifier in ((self.missing, None), (self.accepted, "m")):
+            body = wanted.partition(b"\r\n\r\n")[2]
+            with Numbering(wanted) as daemon:
+                transport = larder.httpx.Transport(socket=daemon.socket)
+                with httpx.Client(transport=transport, timeout=20) as client:
+                    whole = client.get(self.url)
+                    self.assertEqual((whole.content, whole.larder.modifier), (body, modifier))
+                    self.assertGreater(whole.elapsed.total_seconds(), 0)
+                    with client.stream("GET", self.url) as answer:
+                        self.assertEqual(b"".join(answer.iter_raw()), body)
+
+    @unittest.skipIf(httpx is None, "httpx is not installed")
+    def test_each_answer_is_streamed_with_the_asyncio_transport(self):
+        async def main(path, body):
+            transport = larder.httpx.AsyncTransport(socket=path)
+            async with httpx.AsyncClient(transport=transport, timeout=20) as client:
+                async with client.stream("GET", self.url) as answer:
+                    self.assertEqual(b"".join([part async for part in answer.aiter_raw()]), body)
+                self.assertGreater(answer.elapsed.total_seconds(), 0)
+
+        for wanted in (self.missing, self.accepted):
+            with Numbering(wanted) as daemon:
+                asyncio.run(main(daemon.socket, wanted.partition(b"\r\n\r\n")[2]))
 
     @unittest.skipIf(httpx is None, "httpx is not installed")
     def test_a_child_of_a_fork_has_its_own_connections_with_httpx(self):
