@@ -108,6 +108,8 @@ class Adapter(HTTPAdapter):
         return self._fallback.send(request, *arguments, **options)
 
     def build_response(self, request: Any, answer: Any) -> requests.Response:
+        # urllib3 1.26 takes a body whose connection ended early for a whole one.
+        answer.enforce_content_length = True
         response = super().build_response(request, answer)
         status, headers = response.status_code, response.headers
         own = response.content if is_own(status, headers) else None

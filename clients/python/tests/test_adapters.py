@@ -157,6 +157,17 @@ class ConnectionTests(unittest.TestCase):
             self.assertNotEqual(second, first)
 
     @unittest.skipIf(requests is None, "requests is not installed")
+    def test_a_body_whose_connection_ends_early_is_an_error_with_requests(self):
+        cut = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 9\r\n\r\n1234"
+        with Numbering(cut) as daemon, requests.Session() as session:
+            session.mount("http://", larder.requests.Adapter(socket=daemon.socket))
+            with self.assertRaises(requests.exceptions.ChunkedEncodingError):
+                session.get(self.url, timeout=20)
+            with session.get(self.url, stream=True, timeout=20) as answer:
+                with self.assertRaises(requests.exceptions.ChunkedEncodingError):
+                    list(answer.iter_content(2))
+
+    @unittest.skipIf(requests is None, "requests is not installed")
     def test_the_body_of_an_error_of_the_origin_is_left_to_the_program_with_requests(self):
         with Numbering(self.missing) as daemon, requests.Session() as session:
             session.mount("http://", larder.requests.Adapter(socket=daemon.socket))
