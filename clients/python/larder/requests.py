@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -61,8 +62,12 @@ class Adapter(HTTPAdapter):
         self, *, fallback: BaseAdapter | None = HTTPAdapter(), **options: Unpack[Options]
     ) -> None:
         super().__init__()
-        self._route, self._fallback = Route(**options), fallback
+        self._route, self._fallback, self._options = Route(**options), fallback, options
         self._begin()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A session can be pickled, as the workers of a pool need it."""
+        return partial(type(self), fallback=self._fallback, **self._options), ()
 
     def _begin(self) -> None:
         """Begins with an empty pool."""

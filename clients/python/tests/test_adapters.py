@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import json
 import os
+import pickle
 import re
 import socketserver
 import tempfile
@@ -155,6 +156,16 @@ class ConnectionTests(unittest.TestCase):
             session.close()
             second = session.get(self.url, timeout=20).text
             self.assertNotEqual(second, first)
+
+    @unittest.skipIf(requests is None, "requests is not installed")
+    def test_a_session_can_be_pickled_with_requests(self):
+        with Recorder() as daemon, requests.Session() as session:
+            options = {"socket": daemon.socket, "account": "work", "fallback": None}
+            session.mount("http://", larder.requests.Adapter(**options))
+            with pickle.loads(pickle.dumps(session)) as copy:
+                self.assertEqual(copy.get(self.url, timeout=20).status_code, 200)
+        self.assertIn("Larder-Account: work\r\n", daemon.heads[0])
+        self.assertIsNone(copy.get_adapter(self.url)._fallback)
 
     @unittest.skipIf(requests is None, "requests is not installed")
     def test_a_body_whose_connection_ends_early_is_an_error_with_requests(self):
