@@ -320,8 +320,9 @@ class Core:
             fields["Transfer-Encoding"] = "chunked"
         elif body is not None or method != "GET":
             fields["Content-Length"] = str(len(body or b""))  # type: ignore[arg-type]
-        repeats = method != "POST" or path in ("/v1/fetch", "/v1/watch")
-        repeats = repeats and is_whole and "If-Match" not in fields
+        repeats = method in ("GET", "PUT") or path in ("/v1/fetch", "/v1/watch")
+        # A repeated DELETE finds nothing, and a repeated PUT does not meet its own condition.
+        repeats = repeats and is_whole and not {"If-Match", "If-None-Match"} & fields.keys()
         if query is not None:
             parameters = urlencode(given({"account": self.account, **query}), quote_via=quote)
             path = f"{path}?{parameters}" if parameters else path
@@ -336,9 +337,10 @@ class Core:
                         break  # The daemon may have refused the body: its answer says why.
                 await answer.head()
                 break
-            except CutOff:
+            except CutOff as error:
                 # The daemon may have closed the connection before it got the request.
-                if not is_used or answer.has_begun:
+                is_late = isinstance(error.__cause__, socket.timeout)
+                if not is_used or answer.has_begun or is_late:
                     raise
                 repeats = False
             except BaseException:

@@ -1,12 +1,16 @@
 """Both clients against scripted answers that only Python's tests have."""
 
 import asyncio
+import socket
+import socketserver
+import tempfile
 import threading
 import unittest
 
 from support import ScriptedServer
 
 import larder
+from larder._connections import run
 
 URL = "https://api.example.com/a"
 HREF = "/v1/entries/https%3A%2F%2Fapi.example.com%2Fa"
@@ -116,6 +120,46 @@ class PutTests(ScriptedTest):
             for kind in kinds:
                 self.assertTrue(client.put("notes/1", kind(b'{"n": 1}')).is_new)
         self.finish()
+
+
+class RepetitionTests(unittest.TestCase):
+    """The second request gets no answer; `is_silent` says whether its connection stays open."""
+
+    is_silent = True
+
+    def setUp(self):
+        test, self.requests = self, []
+
+        class Handler(socketserver.BaseRequestHandler):
+            def handle(self):
+                while data := self.request.recv(1 << 16):
+                    test.requests.append(data.split(b" ")[0])
+                    if len(test.requests) == 1:
+                        self.request.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+                    elif not test.is_silent:
+                        return
+
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        server = socketserver.ThreadingUnixStreamServer(f"{folder.name}/s", Handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.client = larder.Client(f"{folder.name}/s")
+        for clean_up in (server.server_close, server.shutdown, self.client.close):
+            self.addCleanup(clean_up)
+        self.assertEqual(self.client.status(), {})
+
+    def test_a_request_without_an_answer_in_time_is_not_repeated(self):
+        with self.assertRaises(larder.CutOff):
+            run(self.client.report("GET", "/v1/status", timeout=0.1))
+        self.assertEqual(self.requests, [b"GET", b"GET"])
+
+    def test_a_delete_and_a_put_of_a_new_entry_are_not_repeated_after_a_cut(self):
+        self.is_silent = False
+        with self.assertRaises(larder.CutOff):
+            self.client.put("notes/1", b"milk", only_new=True)
+        with self.assertRaises(larder.CutOff):
+            self.client.delete("notes/1")
+        self.assertEqual(self.requests, [b"GET", b"PUT", b"DELETE"])
 
 
 class RenewalTests(ScriptedTest):
