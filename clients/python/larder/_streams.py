@@ -75,8 +75,10 @@ class AsyncStream(Generic[T]):
                 frame, line = await answer.frame()
                 await self.take(frame, line)
                 self.resumption.spoke()
-            except Problem as error:
+            except BaseException as error:
                 self.disconnect()
+                if not isinstance(error, Problem):
+                    raise  # Of a call that was cancelled, a frame is lost: the next asks again.
                 if self.is_closed or self.core.is_closed:
                     break
                 await self.failed(error)

@@ -104,6 +104,27 @@ class BodyTests(ScriptedTest):
         self.assertEqual((second.rev, list(second.marks)), (6, ["/0"]))
 
 
+    def test_a_follower_whose_wait_was_cancelled_gets_the_view_that_was_not_read(self):
+        follow = {"answer": [snapshot(5, body_href=HREF), {"silence": True}]}
+        head = {"head": {"headers": {"Larder-Rev": "5", "ETag": '"v5"'}}}
+        body = {"answer": [head, {"text": "[1, 2]"}, {"finish": True}]}
+        path = self.serve(follow, {"answer": [head, {"silence": True}]}, follow, body)
+        self.count = 2
+
+        async def view():
+            async with larder.AsyncClient(path) as client:
+                stream = client.follow(URL)
+                wait = asyncio.ensure_future(stream.__anext__())
+                await asyncio.get_running_loop().run_in_executor(None, self.served)
+                wait.cancel()
+                with self.assertRaises(asyncio.CancelledError):
+                    await wait
+                return await asyncio.wait_for(stream.__anext__(), 20)
+
+        self.assertEqual(asyncio.run(view()).rev, 5)
+        self.finish()
+
+
 class PutTests(ScriptedTest):
     def test_nothing_is_not_the_content_of_an_entry(self):
         path = self.serve()
