@@ -62,7 +62,7 @@ class Entry:
         charset = (self.media_type or "").lower().partition("charset=")[2].strip('" ;')
         try:
             return self.content.decode(charset or "utf-8", "replace")
-        except LookupError:
+        except (LookupError, ValueError):  # "undefined" is a codec that refuses everything.
             return self.content.decode("utf-8", "replace")
 
     def json(self) -> Any:

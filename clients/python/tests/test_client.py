@@ -88,6 +88,11 @@ class BodyTests(ScriptedTest):
         entry = self.read(("Larder-Rev", "6"), ("ETag", '"v5"'))
         self.assertEqual((entry.rev, list(entry.marks)), (5, ["/0"]))
 
+    def test_a_text_without_a_known_charset_is_utf_8(self):
+        for charset in ("undefined", "x-none", "idna", "a\0b"):
+            entry = larder.Entry("a", 200, f"text/html; charset={charset}", None, *[0] * 7, "ä".encode())
+            self.assertEqual(entry.text, "ä")
+
     def test_a_follower_gets_the_marks_of_a_later_body_with_its_frame(self):
         head = {"head": {"headers": {"Larder-Rev": "6", "ETag": '"v6"'}}}
         follow = [snapshot(5, body_href=HREF), snapshot(6, body=[1, 2]), {"silence": True}]
