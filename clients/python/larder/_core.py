@@ -78,7 +78,7 @@ def pieces(method: str, target: str, headers: Mapping[str, str], body: Body) -> 
         yield head + (body or b"")
         return
     yield head
-    for part in filter(None, body):
+    for part in filter(memoryview, body):  # A text is refused.
         yield b"%x\r\n%b\r\n" % (len(part), part)
     yield b"0\r\n\r\n"
 
@@ -330,7 +330,9 @@ class Core:
             connection, is_used = await self._open(fresh=not repeats)
             answer = Answer(self, connection, timeout)
             try:
-                for data in pieces(method, path, fields, body):
+                parts, call = pieces(method, path, fields, body), self._io.call
+                # To read a file may take a while, which an event loop does not wait for.
+                while data := next(parts, b"") if is_whole else await call(next, parts, b""):
                     try:
                         await connection.send(data)
                     except OSError:

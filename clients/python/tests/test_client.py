@@ -1,6 +1,7 @@
 """Both clients against scripted answers that only Python's tests have."""
 
 import asyncio
+import io
 import socket
 import socketserver
 import tempfile
@@ -136,6 +137,31 @@ class PutTests(ScriptedTest):
         with larder.Client(path) as client, self.assertRaises(TypeError) as caught:
             client.put("notes/1", None)
         self.assertIn("give bytes", str(caught.exception))
+        self.finish()
+
+    def test_a_text_file_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(f"{folder}/s")
+            listener.listen()
+            for text in ("", "milk"):
+                with larder.Client(f"{folder}/s") as client, self.assertRaises(TypeError):
+                    client.put("notes/1", io.StringIO(text))
+
+    def test_an_event_loop_goes_on_while_a_file_is_read(self):
+        path = self.serve({"request": {"parameters": {"n": 1}}, "answer": [{"status": 201, "json": {}}]})
+
+        async def main():
+            loop, has_run = asyncio.get_running_loop(), threading.Event()
+
+            class File(io.BytesIO):
+                def read(self, size):
+                    loop.call_soon_threadsafe(has_run.set)
+                    return super().read(size) if has_run.wait(10) else b""
+
+            async with larder.AsyncClient(path) as client:
+                await client.put("notes/1", File(b'{"n": 1}'))
+
+        asyncio.run(main())
         self.finish()
 
     def test_bytearray_and_memoryview_are_bytes(self):
