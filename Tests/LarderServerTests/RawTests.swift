@@ -286,6 +286,23 @@ struct RawTests {
         }
     }
 
+    @Test(
+        "A GET with a body that is to be answered from the cache only asks no network",
+        arguments: ["Cache-Control: only-if-cached", "Larder-Policy: cache-only"]
+    )
+    func bodyOfCachedGet(header: String) async throws {
+        try await ServerFixture.run { server in
+            let url = try ServerFixture.url("/a")
+            server.upstream.answer(url, with: .reply("all"))
+            server.upstream.answer(url, with: .reply("one"))
+            #expect(try await raw(server, "/a").text == "all")
+            let client = try await server.connect()
+            let response = try await client.ask("GET", "/o/example/a", [header], body: [0x31])
+            #expect(response.status == 504)
+            #expect(server.upstream.asked.all.count == 1)
+        }
+    }
+
     @Test("Another account sees other rows and asks for itself")
     func account() async throws {
         try await ServerFixture.run { server in

@@ -253,6 +253,13 @@ struct RawRoutes {
     func readOrPass() async throws(Problem) {
         let hasBody = RequestFraming(exchange.head).isCoded || exchange.announcedLength ?? 0 > 0
         guard exchange.head.method == .GET, hasBody else { return try await read() }
+        let fields = exchange.fields
+        let mayAsk =
+            fields["Larder-Policy"] != FetchPolicy.cacheOnly.rawValue
+            && !fields.listed("Cache-Control").contains("only-if-cached")
+        guard mayAsk else {
+            throw Problem(.miss, "no answer to a GET with a body is cached", status: 504)
+        }
         try await write()
     }
 
