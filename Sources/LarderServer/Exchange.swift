@@ -90,7 +90,7 @@ struct Exchange: Sendable {
 
     /// How long the body says that it is; nil for one that comes in chunks.
     var announcedLength: Int64? {
-        head.headers.first(name: "Content-Length").flatMap { Int64($0) }
+        head.headers.first(name: "Content-Length").flatMap { Int64($0.withoutBlanks) }
     }
 
     /// The next piece of the body; nil at its end.

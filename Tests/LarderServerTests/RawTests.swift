@@ -286,6 +286,19 @@ struct RawTests {
         }
     }
 
+    @Test("A blank after the length of a body is no part of it")
+    func blankAfterLength() async throws {
+        try await ServerFixture.run { server in
+            let url = try ServerFixture.url("/a")
+            server.upstream.answer(url, with: .reply("one"))
+            let client = try await server.connect()
+            let head = "GET /o/example/a HTTP/1.1\r\nHost: x\r\nContent-Length: 1 \r\n\r\n"
+            try await client.send("\(head)1")
+            #expect(try await client.response().text == "one")
+            #expect(server.upstream.asked.all.last?.body == [0x31])
+        }
+    }
+
     @Test(
         "A GET with a body that is to be answered from the cache only asks no network",
         arguments: ["Cache-Control: only-if-cached", "Larder-Policy: cache-only"]
