@@ -52,7 +52,7 @@ export function createFetch(options = {}) {
     if (!isCovered(new URL(input.url ?? input), bases)) return previous(input, init);
     const request = new Request(input, init);
     // The signal of `request` follows this one only until the garbage collector takes `request`.
-    const signal = init?.signal ?? input.signal;
+    const signal = init?.signal === undefined ? input.signal : init.signal;
     // The daemon follows the redirects of a read without saying so, and compares no digest.
     const isOther = request.redirect !== "follow" || request.integrity;
     if (isOther && READS.has(request.method)) return previous(request, { signal });

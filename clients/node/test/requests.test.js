@@ -259,6 +259,13 @@ test("S22: the previous fetch gets the signal of the program", brief, async () =
   assert.ok(signals.length === 2 && signals.every((given) => given === signal));
 });
 
+test("S22: null as the signal takes the place of that of a Request", brief, async () => {
+  treat = (request, answer) => answer.end("milk");
+  const request = new Request(url, { signal: AbortSignal.abort() });
+  const answer = await createFetch({ socket, fallback: null })(request, { signal: null });
+  assert.equal(await answer.text(), "milk");
+});
+
 test("S22: a read with a digest goes to the previous fetch, which compares it", brief, async () => {
   const asked = [];
   const fallback = async ({ integrity, method }) => {
