@@ -10,6 +10,8 @@ const READS = new Set(["GET", "HEAD", "OPTIONS", "QUERY"]);
 /** Directives of Cache-Control for modes of another name. */
 const CACHE_MODES = { default: undefined, reload: "no-cache", "force-cache": "max-stale" };
 const WHOLE = [String, ArrayBuffer, URLSearchParams, FormData];
+/** The requests of the program by their signals, which end with the request. */
+const owners = new WeakMap();
 /** Ends the connection of an answer whose body the program has dropped. */
 const abandoned = new FinalizationRegistry((answer) => answer.destroy());
 
@@ -53,6 +55,7 @@ export function createFetch(options = {}) {
     const request = new Request(input, init);
     // The signal of `request` follows this one only until the garbage collector takes `request`.
     const signal = init?.signal === undefined ? input.signal : init.signal;
+    if (signal && signal === input.signal) owners.set(signal, input);
     // The daemon follows the redirects of a read without saying so, and compares no digest.
     const isOther = request.redirect !== "follow" || request.integrity;
     if (isOther && READS.has(request.method)) return previous(request, { signal });

@@ -201,18 +201,22 @@ test("S22: a signal ends a body of createFetch also after a garbage collection",
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc");
   treat = (request, answer) => answer.write("milk");
-  const halt = new AbortController();
-  const reason = new Error("too slow");
-  const response = await createFetch({ socket, fallback: null })(url, { signal: halt.signal });
-  const reader = response.body.getReader();
-  await reader.read();
-  const next = reader.read();
-  for (let round = 0; round < 5; round += 1) {
-    collect();
-    await setImmediate();
+  const send = createFetch({ socket, fallback: null });
+  for (const isOfRequest of [false, true]) {
+    const halt = new AbortController();
+    const init = { signal: halt.signal };
+    const reason = new Error("too slow");
+    const response = await (isOfRequest ? send(new Request(url, init)) : send(url, init));
+    const reader = response.body.getReader();
+    await reader.read();
+    const next = reader.read();
+    for (let round = 0; round < 5; round += 1) {
+      collect();
+      await setImmediate();
+    }
+    halt.abort(reason);
+    assert.equal(await refused(next, Error), reason);
   }
-  halt.abort(reason);
-  assert.equal(await refused(next, Error), reason);
 });
 
 test("a content of many pieces is sent as fast as it is taken, without a warning", brief, async () => {
