@@ -1,3 +1,4 @@
+import LarderJSON
 package import LarderModel
 package import LarderStore
 import LarderStrategy
@@ -76,10 +77,12 @@ extension ModifierActions {
     ) async throws(Problem) -> EditedModifier? {
         for _ in 0..<Limits.commandRoundsMax {
             let now = clock.now()
+            var lists: [EntryID: TargetContent] = [:]
             var new = try await modifiers.modifier(
                 command,
                 scope,
                 [],
+                &lists,
                 now,
                 byteCount,
                 editing: before

@@ -77,12 +77,13 @@ package struct Modifiers: EnginePart {
             var new: [NewModifier] = []
             var places: [Int?] = []
             var given: [ModifierID: Int] = [:]
+            var lists: [EntryID: TargetContent] = [:]
             for modifier in command.modifiers {
                 guard modifier.id.flatMap({ known[$0] }) == nil else {
                     places.append(nil)
                     continue
                 }
-                var next = try await self.modifier(modifier, scope, new, now, byteCount)
+                var next = try await self.modifier(modifier, scope, new, &lists, now, byteCount)
                 next.client = client
                 // A modifier that is twice in a list counts once.
                 let place = given[next.id] ?? new.count
@@ -108,10 +109,13 @@ package struct Modifiers: EnginePart {
     }
 
     /// `edited` is the modifier that the new one replaces.
+    ///
+    /// `documents` are the lists that were read for the modifier before, then those for this one.
     func modifier(
         _ command: ModifierCommand,
         _ scope: ScopeKey,
         _ before: [NewModifier],
+        _ documents: inout [EntryID: TargetContent],
         _ now: Timestamp,
         _ byteCount: Int,
         editing edited: StoredModifier? = nil
@@ -139,7 +143,7 @@ package struct Modifiers: EnginePart {
             }
         )
         let (placed, written) = (PlacedChanges(context: context), known.changes.map(\.effect))
-        let documents = try await placed.documents(targets, written, scope)
+        documents = try await placed.documents(targets, written, scope, known: documents)
         var new = NewModifier(
             id: id,
             scope: scope,

@@ -106,9 +106,9 @@ struct PlacedChanges: EnginePart {
 
     /// The changes, and one for each entity that only an effect names.
     ///
-    /// `effects` are those of the changes, and `documents` is what ``documents(_:_:_:)`` has of
-    /// their targets. Objects after the first ``Limits/placedEntitiesMax`` are shown as they were
-    /// written.
+    /// `effects` are those of the changes, and `documents` is what
+    /// ``documents(_:_:_:known:)`` has of their targets. Objects after the first
+    /// ``Limits/placedEntitiesMax`` are shown as they were written.
     func adding(
         to changes: [NewChange],
         _ effects: [Effect],
@@ -164,23 +164,29 @@ struct PlacedChanges: EnginePart {
     }
 
     /// The views of documents with lists from which effects remove elements by a member's value.
+    ///
+    /// `known` has those of the write before, which often changes the same list.
     func documents(
         _ targets: [EntryID],
         _ effects: [Effect],
-        _ scope: ScopeKey
+        _ scope: ScopeKey,
+        known: [EntryID: TargetContent]
     ) async throws(Problem) -> [EntryID: TargetContent] {
         let ids = zip(targets, effects).compactMap { (id, effect) -> EntryID? in
             let isNeeded =
                 effect.removesByMember && context.origins.document(id, for: scope.scope.uid) != nil
             return isNeeded ? id : nil
         }
-        guard !ids.isEmpty else { return [:] }
+        let before = known.filter { ids.contains($0.key) }
+        let unread = ids.filter { before[$0] == nil }
+        guard !unread.isEmpty else { return before }
         let now = clock.now()
         return try await context.read { [context] reader throws(StoreError) in
             var look = EntryReader(context: context, scope: scope, reader: reader, now: now)
             look.isUse = false
-            var documents: [EntryID: TargetContent] = [:]
-            for id in ids {
+            var documents = before
+            for id in unread {
+                documents[id] = .unknown
                 guard case .bytes(let bytes)? = try look.answer(of: id)?.body,
                     let value = try? JSONValue(parsing: bytes)
                 else { continue }

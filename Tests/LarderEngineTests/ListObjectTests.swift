@@ -138,6 +138,24 @@ struct ListObjectTests {
         #expect(report.waitingFor?.reason == "lane")
     }
 
+    @Test("For the writes of a command that take entities out of a list, the list is read once")
+    func listOfCommand() async throws {
+        let url = try await list()
+        let id = try EntryID(url)
+        let removal = #"{"type":"list_remove","value":{"/items":{"by":"id","values":[1]}}}"#
+        let (effect, key) = (try Effect.json(removal), fixture.scope)
+        let placed = PlacedChanges(context: fixture.engine.context)
+        let first = try await placed.documents([id], [effect], key, known: [:])
+        let listed = try JSONValue(parsing: Array(Self.listed.utf8))
+        #expect(first[id] == .json(listed))
+        // The next one is of the same list, and a read of it would fail.
+        fixture.faults.arm(1, of: StoreStep.readEntry, .forGood)
+        let next = try await placed.documents([id], [effect], key, known: first)
+        fixture.faults.disarm()
+        #expect(next == first)
+        #expect(try await placed.documents([id], [.delete], key, known: first).isEmpty)
+    }
+
     @Test("An entity that a confirmed write takes out of a list keeps its ETag, and is not read")
     func removed() async throws {
         let url = try await list()
