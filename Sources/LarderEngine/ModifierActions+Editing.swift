@@ -77,7 +77,7 @@ extension ModifierActions {
     ) async throws(Problem) -> EditedModifier? {
         for _ in 0..<Limits.commandRoundsMax {
             let now = clock.now()
-            var lists: [EntryID: TargetContent] = [:]
+            var lists: [EntryID: [TargetContent]] = [:]
             var new = try await modifiers.modifier(
                 command,
                 scope,

@@ -77,7 +77,7 @@ package struct Modifiers: EnginePart {
             var new: [NewModifier] = []
             var places: [Int?] = []
             var given: [ModifierID: Int] = [:]
-            var lists: [EntryID: TargetContent] = [:]
+            var lists: [EntryID: [TargetContent]] = [:]
             for modifier in command.modifiers {
                 guard modifier.id.flatMap({ known[$0] }) == nil else {
                     places.append(nil)
@@ -115,7 +115,7 @@ package struct Modifiers: EnginePart {
         _ command: ModifierCommand,
         _ scope: ScopeKey,
         _ before: [NewModifier],
-        _ documents: inout [EntryID: TargetContent],
+        _ documents: inout [EntryID: [TargetContent]],
         _ now: Timestamp,
         _ byteCount: Int,
         editing edited: StoredModifier? = nil

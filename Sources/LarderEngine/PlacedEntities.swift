@@ -112,7 +112,7 @@ struct PlacedChanges: EnginePart {
     func adding(
         to changes: [NewChange],
         _ effects: [Effect],
-        _ documents: [EntryID: TargetContent],
+        _ documents: [EntryID: [TargetContent]],
         _ scope: ScopeKey
     ) -> [NewChange] {
         let (origins, uid) = (context.origins, scope.scope.uid)
@@ -150,9 +150,10 @@ struct PlacedChanges: EnginePart {
             }
         }
         for (change, effect) in zip(changes, effects) {
-            let content = documents[change.id] ?? .unknown
-            for id in origins.named(by: effect, in: change.id, on: content, for: uid)
-            where places[id] == nil {
+            let named = (documents[change.id] ?? [.unknown]).flatMap { content in
+                origins.named(by: effect, in: change.id, on: content, for: uid)
+            }
+            for id in named where places[id] == nil {
                 guard all.count - changes.count < Limits.placedEntitiesMax else { return all }
                 places[id] = all.count
                 var implied = NewChange(of: id, Effect.none.bytes, scope, context)
@@ -165,13 +166,15 @@ struct PlacedChanges: EnginePart {
 
     /// The views of documents with lists from which effects remove elements by a member's value.
     ///
-    /// `known` has those of the write before, which often changes the same list.
+    /// A document that writes change has base beside its view: an edited write has taken its
+    /// elements out of the view. `known` has those of the write before, which often changes the
+    /// same list.
     func documents(
         _ targets: [EntryID],
         _ effects: [Effect],
         _ scope: ScopeKey,
-        known: [EntryID: TargetContent]
-    ) async throws(Problem) -> [EntryID: TargetContent] {
+        known: [EntryID: [TargetContent]]
+    ) async throws(Problem) -> [EntryID: [TargetContent]] {
         let ids = zip(targets, effects).compactMap { (id, effect) -> EntryID? in
             let isNeeded =
                 effect.removesByMember && context.origins.document(id, for: scope.scope.uid) != nil
@@ -186,11 +189,16 @@ struct PlacedChanges: EnginePart {
             look.isUse = false
             var documents = before
             for id in unread {
-                documents[id] = .unknown
-                guard case .bytes(let bytes)? = try look.answer(of: id)?.body,
-                    let value = try? JSONValue(parsing: bytes)
-                else { continue }
-                documents[id] = .json(value)
+                let isTarget = context.store.modifiers.isTarget(scope, id)
+                var found: [TargetContent] = []
+                for form in isTarget ? [ShownView.view, .base] : [.view] {
+                    look.form = form
+                    guard case .bytes(let bytes)? = try look.answer(of: id)?.body,
+                        let value = try? JSONValue(parsing: bytes)
+                    else { continue }
+                    found.append(.json(value))
+                }
+                documents[id] = found.isEmpty ? [.unknown] : found
             }
             return documents
         }

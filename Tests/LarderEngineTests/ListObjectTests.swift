@@ -138,6 +138,26 @@ struct ListObjectTests {
         #expect(report.waitingFor?.reason == "lane")
     }
 
+    @Test("An edited removal stays in the lane of the entity that it takes out (cases 14 and 18)")
+    func laneOfEditedRemoval() async throws {
+        let url = try await list()
+        func removal(_ values: String) -> String {
+            #"{"type":"list_remove","value":{"/items":{"by":"id","values":[\#(values)]}}}"#
+        }
+        let (effect, hold) = (try Effect.json(removal("1")), Duration.seconds(3_600))
+        let id = try await fixture.write(.url(url), effect, "POST", id: "remove", hold: hold)
+        let change = #"{"target":{"id":"\#(url)"},"effect":\#(removal("1,2"))}"#
+        let body = #"{"changes":[\#(change)],"request":{"method":"POST","url":"\#(url)"}}"#
+        _ = try await fixture.engine.modifierActions.edit(
+            id,
+            to: ModifierCommand(editing: Array(body.utf8)),
+            fixture.scope
+        )
+        let lane = "id:\(try EntryID.entity("Todo:1"))"
+        let report = try await fixture.engine.modifiers.modifier(id, fixture.scope)
+        #expect(report.lanes.contains(lane))
+    }
+
     @Test("For the writes of a command that take entities out of a list, the list is read once")
     func listOfCommand() async throws {
         let url = try await list()
@@ -147,7 +167,7 @@ struct ListObjectTests {
         let placed = PlacedChanges(context: fixture.engine.context)
         let first = try await placed.documents([id], [effect], key, known: [:])
         let listed = try JSONValue(parsing: Array(Self.listed.utf8))
-        #expect(first[id] == .json(listed))
+        #expect(first[id] == [.json(listed)])
         // The next one is of the same list, and a read of it would fail.
         fixture.faults.arm(1, of: StoreStep.readEntry, .forGood)
         let next = try await placed.documents([id], [effect], key, known: first)
