@@ -139,7 +139,7 @@ extension Limits {
     /// Writes of one row that are named.
     package static let rowWritesMax = 100
     /// A header's value that the id of a variant shows; of a longer one, such as the state of a page
-    /// in a framework, the id has a digest, so that all of them fit.
+    /// in a framework, the id has a digest.
     package static let variantValueBytesMax = 1_024
     /// The body of a read: it is kept in the row of the answer, to be sent again, and copied with each
     /// read of the row.

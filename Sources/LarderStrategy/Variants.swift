@@ -4,9 +4,9 @@ package import LarderModel
 ///
 /// The id of such an answer is the read's, then ` name=value` for each header that Vary names and the
 /// request carried, sorted by name. The id contains the digest of a secret instead of the secret,
-/// as ids are shown, listed and logged, and the digest of a value that is too long for an id, or
-/// has a tab. A row of Larder's own under ``markerID(of:)`` remembers the names, so that a later
-/// request knows which of its headers count.
+/// as ids are shown, listed and logged, and the digest of a value that is too long for an id, alone
+/// or with the others, or has a tab. A row of Larder's own under ``markerID(of:)`` remembers the
+/// names, so that a later request knows which of its headers count.
 package struct Variants: Sendable {
     private let digestKey: DigestKey
 
@@ -21,19 +21,25 @@ package struct Variants: Sendable {
         origin: OriginSettings
     ) throws(ModelError) -> EntryID {
         let names = origin.fetch.vary.isEmpty ? names : Array(Set(names).union(origin.fetch.vary))
-        let parts = names.sorted().compactMap { name in
-            request.list(name).map { value in
-                let isSecret = HeaderFields.holdsSecret(name) || origin.headers[name] != nil
-                let isShown = !isSecret && Self.fitsInID(value)
-                return " \(name)=\(isShown ? value : digestKey.digest(of: "\(name)=\(value)"))"
+        func values(upTo bytesMax: Int) -> String {
+            let parts = names.sorted().compactMap { name in
+                request.list(name).map { value in
+                    let isSecret = HeaderFields.holdsSecret(name) || origin.headers[name] != nil
+                    let isShown = !isSecret && Self.isShown(value, upTo: bytesMax)
+                    return " \(name)=\(isShown ? value : digestKey.digest(of: "\(name)=\(value)"))"
+                }
             }
+            return parts.joined()
         }
-        return parts.isEmpty ? id : try EntryID(id.text + parts.joined())
+        var text = values(upTo: Limits.variantValueBytesMax)
+        guard !text.isEmpty else { return id }
+        // Several values may be too long together, or with a long URL.
+        if id.text.utf8.count + text.utf8.count > Limits.idBytesMax { text = values(upTo: 0) }
+        return try EntryID(id.text + text)
     }
 
-    private static func fitsInID(_ value: String) -> Bool {
-        value.utf8.count <= Limits.variantValueBytesMax
-            && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+    private static func isShown(_ value: String, upTo bytesMax: Int) -> Bool {
+        value.utf8.count <= bytesMax && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     }
 
     /// The id of the row for the names; no answer has it, as no URL contains a space.

@@ -211,4 +211,24 @@ struct VariantTests {
             #expect(frame?.text == "[\(index)]")
         }
     }
+
+    @Test("Answers that differ by headers that are too long together are stored as any variant")
+    func longTogether() async throws {
+        let url = try fixture.url("/a")
+        let names = (0..<9).map { "X-Part-\($0)" }
+        let headers = ["Vary": names.joined(separator: ", "), "Cache-Control": "max-age=60"]
+        let values = ["x", "y"].map { String(repeating: $0, count: 1_000) }
+        for (index, value) in values.enumerated() {
+            fixture.upstream.answer(url, with: .json("[\(index)]", headers: headers))
+            try await fixture.fetch(url) { command in
+                for name in names { command.headers.append(name, value) }
+            }
+        }
+        for (index, value) in values.enumerated() {
+            let frame = try await fixture.fetch(url, .cacheOnly) { command in
+                for name in names { command.headers.append(name, value) }
+            }.lastShown
+            #expect(frame?.text == "[\(index)]")
+        }
+    }
 }
