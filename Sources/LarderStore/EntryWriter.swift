@@ -250,7 +250,7 @@ struct EntryWriter: WriterPart {
         if let event {
             try state.views.log(Change(revision, scope.scope, event))
             try cacheIfAny?.rows.removeQuietly(scope, id)
-            try evictTombstone(atURLOf: found, client, revision)
+            try evictTombstone(atURLOf: found, .request, client, revision)
         }
         return .done(RemovalReceipt(kind: kind, revision: revision))
     }
@@ -267,13 +267,14 @@ struct EntryWriter: WriterPart {
     /// Evicts what the cache has of an entity's own URL from before a durable row of the entity.
     func evictTombstone(
         atURLOf entity: DurableRow,
+        _ reason: EvictionReason,
         _ client: ClientTag?,
         _ revision: Revision
     ) throws(StoreError) {
         let (name, last) = (entity.name, entity.revision)
         var step: Revision? = revision
         try cacheIfAny?.eviction
-            .evictTombstone(atURLOf: name, before: last, .request, client, &step)
+            .evictTombstone(atURLOf: name, before: last, reason, client, &step)
     }
 
     /// Raises the revision of a row, in whichever file it is.

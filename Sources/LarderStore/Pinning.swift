@@ -231,7 +231,7 @@ struct Pinning: WriterPart {
         let revision = try revisions.next()
         try state.views.log(Change(revision, scope.scope, event))
         try cacheIfAny?.rows.removeQuietly(scope, id)
-        try entries.evictTombstone(atURLOf: found, client, revision)
+        try entries.evictTombstone(atURLOf: found, .request, client, revision)
         return true
     }
 

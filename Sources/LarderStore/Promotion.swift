@@ -381,6 +381,7 @@ struct Demotion: WriterPart {
             step = revision
             let event = Change.Event.evict(name.id, reason, client: nil)
             try state.views.log(Change(revision, name.scope.scope, event))
+            try entries.evictTombstone(atURLOf: found, reason, nil, revision)
         }
     }
 }

@@ -153,6 +153,25 @@ struct DurableAnswerTests {
         }
     }
 
+    @Test("An entity for which the cache has no room leaves no earlier deletion at its URL (P-14)")
+    func lostEntity() async throws {
+        let fixture = try AnswerFixture(configure: { $0.maxBytes = ByteSize(bytes: 4_096) })
+        let (store, scope, name) = (fixture.store, fixture.scope, try fixture.name("B:1"))
+        store.setOrigins(
+            OriginNames(rules: [fixture.origin: fixture.rules], ownID: { _ in named("author") })
+        )
+        _ = try await store.put(.tombstone(scope, named("author")), now: .epoch)
+        let number = try await fixture.temporary.accept("one", EntryID(name).text)
+        let large = String(repeating: "x", count: 8_000)
+        let answer = try fixture.answer("feed", #"[{"type":"B","id":1,"name":"\#(large)"}]"#)
+        try await store.put(answer.entities, now: .epoch)
+        #expect(try await fixture.shown("author") == "deleted")
+        try await fixture.temporary.end(number, .cancelled)
+        try await store.maintain()
+        #expect(!store.shared.residency.covers(scope, EntryID(name)))
+        #expect(try await fixture.shown("author") == "miss")
+    }
+
     @Test("An unpinned answer goes back to the cache with its entities, also those of a cycle")
     func unpinned() async throws {
         let circle = #"{"type":"A","id":1,"next":{"type":"A","id":2,"next":{"type":"A","id":1}}}"#
