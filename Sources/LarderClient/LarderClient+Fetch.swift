@@ -247,7 +247,12 @@ extension LarderClient {
         passedThrough path: String,
         options: FetchOptions
     ) async throws(LarderError) -> StreamedAnswer {
-        var request = SocketRequest(.GET, path)
+        // Foundation encodes all of a target that is no URI (RFC 3986), also the `%` of `%20`.
+        let target = (try? WebURL("http://larder\(path)"))?.requestTarget ?? path
+        var request = SocketRequest(
+            .GET,
+            target.replacing("[", with: "%5B").replacing("]", with: "%5D")
+        )
         for field in options.headers?.members ?? [] {
             request.headers.add(name: field.name, value: field.value)
         }

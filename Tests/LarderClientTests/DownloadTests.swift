@@ -84,6 +84,19 @@ struct DownloadTests {
         }
     }
 
+    @Test("What is encoded in the path of an answer that is passed through is not encoded again")
+    func encodedPath() async throws {
+        try await withDaemon { daemon, client in
+            var problem = Self.tooLarge
+            problem.rawHref = "/o/example/a%20b/x|y?tags[]=a%20b&c=%2F&d=100%"
+            daemon.answer("/v1/fetch", with: .problem(problem))
+            let path = "/o/example/a%20b/x%7Cy?tags%5B%5D=a%20b&c=%2F&d=100%25"
+            daemon.answer(path, with: .reply(200, body: [1]))
+            let data = try await client.data(for: Frames.url)
+            #expect(data == [1])
+        }
+    }
+
     @Test("An answer that breaks off leaves what was there, and nothing else")
     func brokenOff() async throws {
         try await withDaemon { daemon, client in
