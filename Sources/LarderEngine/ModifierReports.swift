@@ -84,7 +84,9 @@ struct ModifierReports: EnginePart {
         var filter = ModifierFilter(scopes)
         switch command.selection {
         case .one(let state): filter.state = state
-        case .unsettled: filter.isUnsettled = true
+        case .unsettled:
+            // A client that waits for its writes does not wait for shared rows to show them.
+            (filter.isUnsettled, filter.isUnanswered) = (true, command.wait != nil)
         case .settled, nil: break
         }
         switch lane(of: command, scopes) {

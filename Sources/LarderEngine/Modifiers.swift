@@ -226,16 +226,15 @@ package struct Modifiers: EnginePart {
         return try await reports.report(id, scope).1
     }
 
-    /// A page of modifiers; with `wait`, once none is left that is not settled.
+    /// A page of modifiers; with `wait`, of those that are neither settled nor answered, once there
+    /// are none or the time is over.
     package func list(
         _ command: ModifierListCommand,
         _ scopes: RowScopes,
         cancellation: ClientCancellation = ClientCancellation()
     ) async throws(Problem) -> Page<ModifierReport> {
         if let time = command.wait {
-            var filter = reports.filter(command, scopes)
-            filter.isUnanswered = true
-            let pending = filter
+            let pending = reports.filter(command, scopes)
             let outcome = try await context.wait(upTo: time, cancellation, on: queue.settlements) {
                 () async throws(Problem) -> Void? in
                 let left = try await storing(

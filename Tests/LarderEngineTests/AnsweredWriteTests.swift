@@ -67,6 +67,21 @@ struct AnsweredWriteTests {
         }
     }
 
+    @Test("A list that waits for the end of writes is empty, and one that does not wait has it")
+    func waitedFor() async throws {
+        try await EngineFixture.run(setup()) { fixture in
+            let id = try await answered(fixture, try fixture.url("/a"))
+            let (modifiers, key) = (fixture.engine.modifiers, fixture.key(alice))
+            var command = ModifierListCommand()
+            command.selection = .unsettled
+            let all = try await modifiers.list(command, .one(key))
+            #expect(all.items.map(\.id) == [id.text])
+            command.wait = .seconds(60)
+            let left = try await modifiers.list(command, .one(key))
+            #expect(left.items.isEmpty)
+        }
+    }
+
     @Test("The row is read again once its origin answers again")
     func originBack() async throws {
         try await EngineFixture.run(setup()) { fixture in
