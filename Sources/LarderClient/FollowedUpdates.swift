@@ -9,6 +9,8 @@ import LarderModel
 public struct FollowedUpdates<Value: Sendable>: AsyncSequence, Sendable {
     let frames: FetchFrames
     let time: ClientTime
+    /// Whether the last state is repeated after an outage that the program was told.
+    var tellsReturn = false
     /// Makes a value of what the daemon shows.
     let read: @Sendable (Snapshot) async throws(LarderError) -> Value
 
@@ -31,7 +33,10 @@ public struct FollowedUpdates<Value: Sendable>: AsyncSequence, Sendable {
         private var state = State.apart(pause: nil)
         private var plan = FollowPlan()
 
-        init(_ updates: FollowedUpdates) { self.updates = updates }
+        init(_ updates: FollowedUpdates) {
+            self.updates = updates
+            plan.tellsReturn = updates.tellsReturn
+        }
 
         mutating func next() async throws(LarderError) -> FollowUpdate<Value>? {
             while true {
@@ -144,6 +149,8 @@ struct FollowPlan: Equatable {
         case giveUp
     }
 
+    /// Whether the program gets its last state again after an outage that it was told.
+    var tellsReturn = false
     /// Revision of the last snapshot that the program got.
     private var shown: Int64?
     /// Whether the last update was a deletion.
@@ -155,8 +162,9 @@ struct FollowPlan: Equatable {
 
     /// A snapshot has arrived, over this connection or a new one; true if the program gets it.
     mutating func snapshotArrived(_ revision: Int64, _ source: AnswerSource) -> Bool {
+        let isReturn = tellsReturn && isOutageTold
         streamSpoke()
-        if let shown, revision == shown { return false }
+        if let shown, revision == shown { return isReturn }
         // An older cached snapshot: the program already has a newer one that is no longer cached.
         if let shown, revision < shown, source != .network { return false }
         shown = revision
@@ -166,9 +174,10 @@ struct FollowPlan: Equatable {
 
     /// A deletion has arrived; true if the program gets it.
     mutating func deletionArrived() -> Bool {
+        let isReturn = tellsReturn && isOutageTold
         streamSpoke()
         defer { isDeleted = true }
-        return !isDeleted
+        return !isDeleted || isReturn
     }
 
     /// Another update has arrived.

@@ -128,7 +128,8 @@ extension LarderClient {
     ///     }
     ///
     /// Each element is the complete state, so a program does not keep the element before. When the
-    /// network or the daemon fails, the last value comes again, with the error.
+    /// network or the daemon fails, the last value comes again, with the error. When the daemon is
+    /// back, the value comes without that error.
     ///
     /// - Parameters:
     ///   - url: Absolute, http or https, of a host that the daemon has an origin for.
@@ -142,7 +143,9 @@ extension LarderClient {
         options: FetchOptions = FetchOptions(),
         decoder: JSONDecoder = JSONDecoder()
     ) -> ObservedValues<Value> {
-        ObservedValues(updates: follow(url, as: type, options: options, decoder: decoder))
+        var updates = follow(url, as: type, options: options, decoder: decoder)
+        updates.tellsReturn = true
+        return ObservedValues(updates: updates)
     }
 
     private func followedFrames(_ url: String, _ options: FetchOptions) -> FetchFrames {

@@ -67,6 +67,29 @@ struct ObservedTests {
         await daemon.stop()
     }
 
+    @Test("When the daemon is back, the same value and the same deletion come without the error")
+    func daemonBack() async throws {
+        let daemon = try await ScriptedDaemon()
+        let time = ClientTime(pause: { _ async throws(CancellationError) in }, randomUnit: { 0.5 })
+        let client = LarderClient(trying: [daemon.path], time: time)
+        let ending = OriginAnswer.problem(Problem(.shuttingDown, "the daemon is ending"))
+        daemon.answer(
+            "/v1/fetch",
+            with: cut(try frame(.cache, 1)),
+            ending,
+            cut(try frame(.cache, 1), Frames.deleted),
+            ending,
+            cut(Frames.deleted)
+        )
+        var values = client.observe(Frames.url, as: Int.self).makeAsyncIterator()
+        var told: [String] = []
+        for _ in 0..<6 { told.append(describe(try await values.next())) }
+        let error = "(urn:larder:shutting-down)"
+        #expect(told == ["1", "1 \(error)", "1", "deleted", "deleted \(error)", "deleted"])
+        await client.shutdown()
+        await daemon.stop()
+    }
+
     @Test("With nothing cached and no network there is an element with the reason alone")
     func nothing() async throws {
         let daemon = try await ScriptedDaemon()
