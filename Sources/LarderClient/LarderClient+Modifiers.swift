@@ -446,8 +446,13 @@ public struct WriteConflicts: AsyncSequence, Sendable {
                 case .frame(.modifier(let frame)) where frame.state == .conflict:
                     try await look(at: frame.id)
                 case .frame(.modifier(let frame)): given.remove(frame.id)
-                case .lost: try await list()
-                case .frame, .disconnected: break
+                case .frame: break
+                case .lost:
+                    // The next watch has not begun.
+                    isListed = false
+                    continue
+                case .disconnected(let error):
+                    guard isListed else { throw error }
                 }
                 // The watch has begun, so nothing is missed between the list and its frames.
                 if !isListed { try await list() }

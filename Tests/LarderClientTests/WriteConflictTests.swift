@@ -62,4 +62,50 @@ struct WriteConflictTests {
             #expect(asked.map(\.bodyText) == [#"{"action":"retry","ids":["a"]}"#])
         }
     }
+
+    @Test("A list is read only after its watch has begun, also after the watch has lost changes")
+    func listed() async throws {
+        let daemon = try await ScriptedDaemon()
+        let time = ClientTime(pause: { _ async throws(CancellationError) in }, randomUnit: { 0.5 })
+        let client = LarderClient(trying: [daemon.path], time: time)
+        func begin(_ revision: Int64, isInitialDone: Bool) -> OriginAnswer {
+            let mark = BookmarkFrame(Revision(revision), isInitialDone: isInitialDone)
+            let line = WatchFrame.bookmark(mark).encodedLine()
+            return OriginAnswer([.fetchHead, .chunk(line), .chunk([])])
+        }
+        let list = "/v1/modifiers?state=conflict&limit=1000"
+        daemon.answer(
+            "/v1/watch",
+            with: begin(5, isInitialDone: false),
+            .problem(Problem(.sinceTooOld, "gone")),
+            begin(20, isInitialDone: true)
+        )
+        daemon.answer(
+            list,
+            with: answer(Page<ModifierReport>(items: [])),
+            answer(Page(items: [try report("b")]))
+        )
+        daemon.answer("/v1/modifiers/b", with: answer(try report("b")))
+        var conflicts = client.conflicts.makeAsyncIterator()
+        #expect(try await conflicts.next()?.modifier.id == "b")
+        let paths = daemon.requests.all.map(\.path)
+        #expect(
+            paths == ["/v1/watch", list, "/v1/watch", "/v1/watch", list, "/v1/modifiers/b"]
+        )
+        await client.shutdown()
+        await daemon.stop()
+    }
+
+    @Test("A watch that does not begin ends the conflicts, and no list is read without it")
+    func notBegun() async throws {
+        try await withDaemon { daemon, client in
+            let ending = Problem(.shuttingDown, "the daemon is ending")
+            daemon.answer("/v1/watch", with: .problem(ending))
+            var conflicts = client.conflicts.makeAsyncIterator()
+            await expectProblem("urn:larder:shutting-down") { () async throws(LarderError) in
+                _ = try await conflicts.next()
+            }
+            #expect(daemon.requests.all.map(\.path) == ["/v1/watch"])
+        }
+    }
 }
