@@ -54,8 +54,8 @@ extension LarderClient {
     ///
     /// The daemon asks when the origin has refused the credential or asks for one, and 60 s before
     /// ``CredentialCommand/expires``. Of all programs of the user's account it asks one at a time,
-    /// so that two of them never use the same refresh token. The closure has 30 s; after that, and
-    /// if it throws, the daemon asks the next program.
+    /// so that two of them never use the same refresh token. The closure has 30 s. After that, and
+    /// if it throws or its credential is invalid, the daemon asks the next program.
     ///
     /// The call goes on over restarts of the daemon. Cancel its task to end it.
     ///
@@ -100,6 +100,9 @@ extension LarderClient {
             _ = try await set(command, at: origin)
         } catch .tooLate {
             // Another program was asked meanwhile, or the user has logged in.
+        } catch .invalid {
+            // The lease ends, as after a closure that throws; the next credential may be valid.
+            return
         }
         await reader.drain()
     }

@@ -146,6 +146,34 @@ struct OriginsTests {
         }
     }
 
+    @Test("After a credential that the daemon refuses, a program renews at the next order")
+    func refusedCredential() async throws {
+        try await withDaemon { daemon, client in
+            let path = "/v1/origins/a/credential"
+            let order = OriginAnswer.chunked([#"{"reason":"refused","lease":"1"}"# + "\n"])
+            daemon.answer(path + "/renewal", with: order, order, .never)
+            let report = CredentialReport(account: "default", refused: false, waiting: 0)
+            daemon.answer(
+                path,
+                with: .problem(Problem(.badRequest, "the value is empty")),
+                .reply(200, body: report.encoded())
+            )
+            let reasons = Recorder<RenewalReason>()
+            let task = Task {
+                try await client.provideCredential(at: "a") { reason in
+                    reasons.record(reason)
+                    return CredentialCommand(value: reasons.all.count == 1 ? "" : "s3cret")
+                }
+            }
+            // Three orders, and two credentials.
+            _ = try await daemon.requests.element(4)
+            task.cancel()
+            await #expect(throws: LarderError.cancelled) { try await task.value }
+            let bodies = daemon.requests.all.filter { $0.method == "PUT" }.map(\.bodyText)
+            #expect(bodies == [#"{"value":"","lease":"1"}"#, #"{"value":"s3cret","lease":"1"}"#])
+        }
+    }
+
     @Test("A program gives up where no origin has the name")
     func renewalOfNothing() async throws {
         try await withDaemon { daemon, client in
