@@ -32,10 +32,12 @@ final class DownloadFile: Sendable {
         guard !name.isEmpty, name != ".", name != ".." else {
             throw .fileFailed(path: path, reason: "it names no file")
         }
+        // By code points: a letter may have many.
+        let start = String(name.unicodeScalars.prefix(Self.nameLettersMax))
         // Skips the names of files that an earlier process with the same pid has left.
         for _ in 0..<Self.namesMax {
             let number = Self.names.wrappingAdd(1, ordering: .relaxed).newValue
-            let temporary = "\(folder).\(name.prefix(Self.nameLettersMax)).\(getpid()).\(number)"
+            let temporary = "\(folder).\(start).\(getpid()).\(number)"
             let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
             let descriptor = open(temporary, flags, 0o666)
             if descriptor >= 0 {

@@ -84,6 +84,26 @@ struct DownloadTests {
         }
     }
 
+    @Test("A file may have a name of few letters with many bytes each")
+    func longLetters() async throws {
+        try await withDaemon { daemon, client in
+            let folder = try Folder()
+            let letter = "e" + String(repeating: "\u{301}", count: 62)
+            daemon.answer(
+                "/v1/fetch",
+                with: .frames(
+                    try Frames.snapshot(.network, .href(Self.entryPath)),
+                    Frames.end(.network)
+                )
+            )
+            daemon.answer(Self.entryPath, with: .reply(200, body: [7]))
+            let path = folder.directory.path(letter + letter)
+            try await client.download(Frames.url, to: path)
+            #expect(try folder.names.count == 1)
+            #expect(Array(try Data(contentsOf: URL(filePath: path))) == [7])
+        }
+    }
+
     @Test("What is encoded in the path of an answer that is passed through is not encoded again")
     func encodedPath() async throws {
         try await withDaemon { daemon, client in
