@@ -13,8 +13,10 @@ package import LarderModel
 /// the system's. The client keeps this choice, and keeps connections open between requests.
 ///
 /// The client does not follow redirects. It repeats a ``write(_:)`` once if the answer was cut off,
-/// with the same modifier id. ``follow(_:options:)``, ``observe(_:as:options:decoder:)`` and
-/// ``watch(_:)`` connect again after a break. The client repeats no other request.
+/// with the same modifier id, and an ``edit(_:to:scope:)``. ``follow(_:options:)``,
+/// ``observe(_:as:options:decoder:)``, ``watch(_:)``, ``provideCredential(at:renew:)`` and the wait
+/// of ``modifier(_:waitingFor:scope:)`` connect again after a break. The client repeats no other
+/// request.
 public final class LarderClient: Sendable {
     /// Account whose credential and rows the requests use; `default` unless another is named.
     public let account: String
