@@ -141,12 +141,18 @@ package struct FlightRules: Equatable, Sendable {
         if isUpgrade || isListed || target.originText == self.url.originText {
             return .allowed(target)
         }
-        // Over plain http a captive portal can answer, and portals answer like this. A portal does
-        // not name another port of the host that was asked.
+        // Over plain http a captive portal can answer, and portals answer like this. A portal names
+        // neither another port of the host that was asked nor that host with or without `www.`.
+        let isSameSite = Self.site(of: target) == Self.site(of: url)
         return .refused(
-            url.isSecure || target.host == url.host
+            url.isSecure || isSameSite
                 ? .redirectRefused(host: target.authority) : .captive(host: target.host)
         )
+    }
+
+    /// The host without `www.` at its beginning.
+    private static func site(of url: WebURL) -> Substring {
+        url.host.hasPrefix("www.") ? url.host.dropFirst(4) : url.host[...]
     }
 
     /// The method after a redirect (RFC 9110 15.4, RFC 10008); nil if it may not be followed.

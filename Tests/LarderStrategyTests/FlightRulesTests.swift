@@ -137,6 +137,22 @@ struct FlightRulesTests {
         )
     }
 
+    @Test(
+        "Over plain http the host with or without www. is no portal, and refused all the same",
+        arguments: ["http", "https"]
+    )
+    func otherWWW(scheme: String) throws {
+        for (asked, named) in [("a.example", "www.a.example"), ("www.a.example", "a.example")] {
+            let url = try WebURL("http://\(asked)/x")
+            let rules = FlightRules(url: url, cachedIsJSON: false, accept: nil)
+            let expected = FlightRules.Redirect.refused(.redirectRefused(host: named))
+            #expect(rules.redirect(from: url, to: "\(scheme)://\(named)/") == expected)
+        }
+        let url = try WebURL("http://a.example/x")
+        let portal = FlightRules.Redirect.refused(.captive(host: "www.b.example"))
+        #expect(try rules().redirect(from: url, to: "http://www.b.example/") == portal)
+    }
+
     @Test("A client's header fields go to the origin; another host gets only neutral ones")
     func carried() throws {
         let names = ["Accept", "Accept-Language", "Authorization", "Cookie", "X-Key", "User-Agent"]
