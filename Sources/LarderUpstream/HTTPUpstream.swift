@@ -143,7 +143,9 @@ package final class HTTPUpstream: Upstream {
             let head = try await answer.head()
             outcome = .answered(status: head.status, headers: head.headers)
         } catch {
-            outcome = .failed(UpstreamError(error, host: request.url.host))
+            outcome = .failed(
+                UpstreamError(error, host: request.url.host, proxy: request.origin.proxy)
+            )
         }
         // The only error says that the client was shut down before, and only this function shuts it
         // down.
@@ -248,7 +250,7 @@ private struct Repeats {
     /// The error of a request that is not sent again.
     func outcome(of last: AnswerFailure, _ request: UpstreamRequest) -> UpstreamError {
         let host = request.url.host
-        let error = UpstreamError(last, host: host)
+        let error = UpstreamError(last, host: host, proxy: request.origin.proxy)
         // A read may always be sent again, so its error is about the last sending only.
         guard request.isWrite else { return error }
         switch error {

@@ -47,8 +47,9 @@ extension UpstreamError {
     /// Makes an upstream error of an error of async-http-client or of a layer below it.
     ///
     /// The progress of the request says whether a byte can have left, not the error. The same lost
-    /// connection is `unreachable` before that and `brokenOff` after it.
-    init(_ failure: AnswerFailure, host: String) {
+    /// connection is `unreachable` before that and `brokenOff` after it. Before that the proxy may
+    /// be the reason, which names it.
+    init(_ failure: AnswerFailure, host: String, proxy: ProxySettings? = nil) {
         switch failure.error {
         case let error as UpstreamError:
             self = error
@@ -68,9 +69,12 @@ extension UpstreamError {
             self = .closed(host: host, hasLeft: failure.progress != .connecting)
         case let error:
             let reason = Self.reason(error)
-            self =
-                failure.progress == .connecting
-                ? .unreachable(host: host, reason: reason) : .brokenOff(reason: reason)
+            guard failure.progress == .connecting else {
+                self = .brokenOff(reason: reason)
+                return
+            }
+            let way = proxy.map { "through the proxy \($0.host):\($0.port): " } ?? ""
+            self = .unreachable(host: host, reason: way + reason)
         }
     }
 
@@ -78,7 +82,9 @@ extension UpstreamError {
     private static let timeOver: [HTTPClientError] = [
         .deadlineExceeded, .readTimeout, .getConnectionFromPoolTimeout,
     ]
-    private static let connectTimeOver: [HTTPClientError] = [.connectTimeout, .tlsHandshakeTimeout]
+    private static let connectTimeOver: [HTTPClientError] = [
+        .connectTimeout, .tlsHandshakeTimeout, .httpProxyHandshakeTimeout,
+    ]
 
     private static func isShortage(_ error: any Error) -> Bool {
         switch error {

@@ -65,7 +65,8 @@ struct ProxyTests {
             let trusting = fixture.with { $0.tls.caFile = root }
             let text = try await trusting.ask().text()
             #expect(text == "through")
-            let reason = "TLS failed: its certificate is not trusted, or its time is over"
+            let reason =
+                way(proxy) + "TLS failed: its certificate is not trusted, or its time is over"
             #expect(
                 await fixture.failure(of: try fixture.request())
                     == .unreachable(host: "localhost", reason: reason)
@@ -104,8 +105,25 @@ struct ProxyTests {
         try await withProxy { fixture, proxy in
             proxy.refuse(with: status)
             let failure = await fixture.failure(of: try fixture.request())
-            #expect(failure == .unreachable(host: "127.0.0.1", reason: reason))
+            #expect(failure == .unreachable(host: "127.0.0.1", reason: way(proxy) + reason))
             #expect(fixture.server.requests.all.isEmpty)
         }
+    }
+
+    @Test("A proxy that cannot be reached is named in place of the origin, without its password")
+    func unreachable() async throws {
+        try await withProxy { fixture, proxy in
+            let settings = try ProxySettings("http://user:s3cret@127.0.0.1:\(proxy.port)")
+            let reason = way(proxy) + "Connection refused"
+            await proxy.stop()
+            let fixture = fixture.with { $0.proxy = settings }
+            let failure = await fixture.failure(of: try fixture.request())
+            #expect(failure == .unreachable(host: "127.0.0.1", reason: reason))
+        }
+    }
+
+    /// The beginning of the reason of a request that did not get through.
+    private func way(_ proxy: ProxyServer) -> String {
+        "through the proxy 127.0.0.1:\(proxy.port): "
     }
 }
