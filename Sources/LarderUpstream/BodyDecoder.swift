@@ -10,9 +10,8 @@ enum ContentCoding: String, CaseIterable {
     /// Codings that a request accepts; deflate is not among them, as servers disagree about it.
     static let accepted = "gzip, br, zstd"
 
-    /// The only coding of a Content-Encoding; nil for several codings and for an unknown one.
-    init?(_ value: String) {
-        let name = value.filter { $0 != " " && $0 != "\t" }.lowercased()
+    /// A coding by its name in lower case; nil for an unknown one.
+    init?(_ name: String) {
         self.init(rawValue: name == "x-gzip" ? "gzip" : name)
     }
 

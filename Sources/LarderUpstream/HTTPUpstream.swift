@@ -106,9 +106,11 @@ package final class HTTPUpstream: Upstream {
             endsWithConnection: head.endsWithConnection
         )
         reply.headers.remove(Entry.codingField)
+        // Identity is no coding (RFC 9110 8.4.1): with it a body would count as one to decode.
+        let codings = head.headers.listed("Content-Encoding").filter { $0 != "identity" }
+        if codings.isEmpty { reply.headers.remove("Content-Encoding") }
         guard request.method != "HEAD", request.headers["Accept-Encoding"] == nil,
-            head.mayBeDecoded,
-            let coding = head.headers.list("Content-Encoding").flatMap(ContentCoding.init(_:))
+            head.mayBeDecoded, codings.count == 1, let coding = ContentCoding(codings[0])
         else { return reply }
         for name in AnswerHead.codedFields { reply.headers.remove(name) }
         reply.headers.mark(coding: coding.rawValue)

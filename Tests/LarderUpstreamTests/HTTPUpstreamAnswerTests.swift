@@ -139,6 +139,23 @@ struct HTTPUpstreamAnswerTests {
         }
     }
 
+    @Test(
+        "Identity is no coding of a body (RFC 9110 8.4.1)",
+        arguments: [("identity", nil), ("Identity", nil), ("gzip, identity", "gzip")]
+            as [(String, String?)]
+    )
+    func identity(coding: String, mark: String?) async throws {
+        try await withOrigin { fixture in
+            let bytes = mark == nil ? Array(CodedBytes.text.utf8) : CodedBytes.gzip
+            fixture.server.answer("/", with: .reply(200, ["Content-Encoding": coding], body: bytes))
+            let reply = try await fixture.ask()
+            #expect(reply.headers["Content-Encoding"] == nil)
+            #expect(reply.headers[Entry.codingField] == mark)
+            let received = try await reply.text()
+            #expect(received == CodedBytes.text)
+        }
+    }
+
     @Test("A redirect, and a 304 that names a place, are answers", arguments: [301, 302, 304, 307])
     func redirects(_ status: Int) async throws {
         try await withOrigin { fixture in
