@@ -55,6 +55,12 @@ struct LocalChecks {
         } catch {
             let lines = error.description.split(separator: "\n")
             let more = lines.count > 1 ? " (and \(lines.count - 1) more)" : ""
+            // Only the daemon needs to read the files of secrets that the configuration names.
+            let denied = String(cString: strerror(EACCES))
+            if given == nil, lines.allSatisfy({ $0.hasSuffix(denied) }) {
+                let fix = "Ask as root, or as the daemon's own user: sudo cachectl doctor"
+                return finding(.skipped, "\(lines.first ?? "")\(more)", fix: fix)
+            }
             return finding(
                 .failed,
                 "\(lines.first ?? "")\(more)",

@@ -655,6 +655,29 @@ chmod 644 "$open/larder.yaml" "$open/origins.d/proxied.yaml"
 sed --in-place '/named/d' "$open/larder.yaml"
 printf 'base_url: http://c.example\n' >"$open/origins.d/proxied.yaml"
 expect_equal "nor of one without secrets" "" "$(secrets)"
+# A file of a secret that only the daemon may read.
+mkdir "$open/larder"
+printf 'Bearer hunter2\n' >"$open/token"
+printf 'origins: {a: {base_url: "http://a.example", headers: {Authorization: {file: %s}}}}\n' \
+    "$open/token" >"$open/larder/larder.yaml"
+chmod 755 "$open/larder"
+chmod 644 "$open/larder/larder.yaml"
+chmod 600 "$open/token"
+other=(setpriv --reuid 65534 --clear-groups)
+if ((EUID != 0)); then
+    chmod 000 "$open/token"
+    other=()
+fi
+if "${other[@]}" "$bin/cachectl" --version >/dev/null 2>&1; then
+    HOME=/ XDG_CONFIG_HOME=$open "${other[@]}" "$bin/cachectl" --socket "$open/none" doctor --json \
+        >"$work/out" 2>"$work/err" || true
+    expect_match "doctor skips a configuration with a file that only the daemon may read" \
+        "^skipped $open/larder/larder.yaml:1:[0-9]+: $open/token cannot be read: Permission denied$" \
+        "$(jq --raw-output 'select(.subject == "configuration") | "\(.state) \(.detail)"' "$work/out")"
+else
+    skip "doctor skips a configuration with a file that only the daemon may read" \
+        "another user cannot run cachectl"
+fi
 rm -r "$open"
 
 run doctor
