@@ -17,6 +17,8 @@ package struct Configuration: Equatable, Sendable {
     /// Of the file and of the folders of origins, sorted by name.
     package var origins: [OriginSettings] = []
     package var originSources: [OriginName: OriginSource] = [:]
+    /// Paths of the files that hold values, by key: `origins.api.headers.Authorization`.
+    package var valueFiles: [String: String] = [:]
     /// Problems of origins that were left out of the state directory's folder, one sentence each.
     package var warnings: [String] = []
 

@@ -187,6 +187,7 @@ extension ConfigurationReader {
                 return nil
             }
             secret = value(item, Setting.secretFile)
+            configuration.valueFiles[part.path] = item.value.text
         }
         if secret == nil, findings.count == count {
             report(place(of: part.value), "\(part.path) needs a file: {file: PATH}")
@@ -211,6 +212,7 @@ extension ConfigurationReader {
                 "file": { reader, credential, item in
                     guard let setting = reader.setting(item) else { return }
                     credential.file = setting.text
+                    reader.configuration.valueFiles[part.path] = setting.text
                     value = reader.collect(setting.secretFile)
                 },
                 "users": { $1.users = $0.users($2) },

@@ -132,12 +132,16 @@ struct LocalChecks {
     }
 }
 
-/// Files of a configuration that hold secrets: headers, a proxy's password, a client's key.
+/// Files of a configuration that hold secrets: headers, credentials, a proxy's password, a client's
+/// key.
 struct SecretFiles {
     /// Description of the secrets in each file, by path.
     private var contents: [String: String] = [:]
 
     init(of configuration: Configuration) {
+        for (key, path) in configuration.valueFiles.sorted(by: { $0.key < $1.key }) {
+            contents[path] = key
+        }
         for origin in configuration.knownOrigins {
             let settings = origin.settings
             if let key = settings.tls.clientKey {
@@ -145,9 +149,12 @@ struct SecretFiles {
             }
             // The state directory, with the API's origins, is closed to other users.
             guard case .file(let path) = origin.source else { continue }
-            if settings.proxy?.credentials != nil {
+            func isHere(_ key: String) -> Bool {
+                configuration.valueFiles["origins.\(origin.name).\(key)"] == nil
+            }
+            if settings.proxy?.credentials != nil, isHere("proxy") {
                 contents[path] = "the proxy's password of the origin '\(origin.name)'"
-            } else if !settings.headers.fields.isEmpty {
+            } else if settings.headers.fields.contains(where: { isHere("headers.\($0.name)") }) {
                 contents[path] = "headers of the origin '\(origin.name)'"
             }
         }

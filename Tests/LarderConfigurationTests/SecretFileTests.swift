@@ -42,6 +42,9 @@ struct SecretFileTests {
         #expect(read.origins[0].headers["X-Plain"] == "b")
         #expect(read.origins[0].proxy?.credentials?.password == "s3cret")
         #expect(!read.printed().contains("s3cret"))
+        let files = ["headers.Authorization": "token", "proxy": "proxy"]
+        let expected = files.map { ("origins.a.\($0.key)", folder.path($0.value)) }
+        #expect(read.valueFiles == Dictionary(uniqueKeysWithValues: expected))
     }
 
     @Test("A file of a secret that cannot be used is named, and what is in it is not")

@@ -655,11 +655,18 @@ chmod 644 "$open/larder.yaml" "$open/origins.d/proxied.yaml"
 sed --in-place '/named/d' "$open/larder.yaml"
 printf 'base_url: http://c.example\n' >"$open/origins.d/proxied.yaml"
 expect_equal "nor of one without secrets" "" "$(secrets)"
+# Files of secrets, which the configuration only names.
+printf 'Bearer hunter2\n' >"$open/token"
+cp "$open/token" "$open/ada"
+chmod 644 "$open/token" "$open/ada"
+printf 'origins: {a: {base_url: "http://a.example", headers: {Authorization: {file: %s}}, %s}}\n' \
+    "$open/token" "credential: {file: $open/ada, users: [0]}" >"$open/larder.yaml"
+expect_equal "doctor warns of the file of a secret, not of the one that names it" \
+    "warning all users can read ada, which has origins.a.credential;warning all users can read token, which has origins.a.headers.Authorization" \
+    "$(secrets)"
 # A file of a secret that only the daemon may read.
 mkdir "$open/larder"
-printf 'Bearer hunter2\n' >"$open/token"
-printf 'origins: {a: {base_url: "http://a.example", headers: {Authorization: {file: %s}}}}\n' \
-    "$open/token" >"$open/larder/larder.yaml"
+cp "$open/larder.yaml" "$open/larder/larder.yaml"
 chmod 755 "$open/larder"
 chmod 644 "$open/larder/larder.yaml"
 chmod 600 "$open/token"
@@ -672,7 +679,7 @@ if "${other[@]}" "$bin/cachectl" --version >/dev/null 2>&1; then
     HOME=/ XDG_CONFIG_HOME=$open "${other[@]}" "$bin/cachectl" --socket "$open/none" doctor --json \
         >"$work/out" 2>"$work/err" || true
     expect_match "doctor skips a configuration with a file that only the daemon may read" \
-        "^skipped $open/larder/larder.yaml:1:[0-9]+: $open/token cannot be read: Permission denied$" \
+        "^skipped $open/larder/larder.yaml:1:[0-9]+: $open/token cannot be read: Permission denied" \
         "$(jq --raw-output 'select(.subject == "configuration") | "\(.state) \(.detail)"' "$work/out")"
 else
     skip "doctor skips a configuration with a file that only the daemon may read" \
