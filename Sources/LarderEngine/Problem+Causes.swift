@@ -67,11 +67,20 @@ extension Problem {
         "A local proxy with fake-IP gives each name such an address. Exclude the name there, or: "
         + "cachectl origin add NAME URL --allow-private."
 
+    private static let hintOfCertificate =
+        "If your network opens TLS, or the server has a root of its own, add that root: to the "
+        + "system with update-ca-certificates, or as tls.ca_file of the origin. Else check the clock."
+
     init(_ failure: FlightFailure, url: WebURL) {
         let host = url.originText
         switch failure {
         case .unreachable(let reason):
-            self.init(.unreachable, "\(host) cannot be reached: \(reason)")
+            let isUntrusted = reason.contains("certificate is not trusted")
+            self.init(
+                .unreachable,
+                "\(host) cannot be reached: \(reason)",
+                hint: isUntrusted ? Self.hintOfCertificate : nil
+            )
         case .closed:
             self.init(
                 .unreachable,

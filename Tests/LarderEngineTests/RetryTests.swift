@@ -251,6 +251,18 @@ struct RetryTests {
         }
     }
 
+    @Test("The problem of a certificate that is not trusted names where its root goes")
+    func untrustedCertificate() {
+        for (cause, isUntrusted) in [
+            ("its certificate is not trusted, or its time is over", true),
+            ("its certificate is another host's", false),
+        ] {
+            let problem = Problem(FlightFailure.unreachable("TLS failed: \(cause)"), url: url)
+            #expect(problem.detail.contains(cause))
+            #expect(problem.hint.contains("tls.ca_file") == isUntrusted)
+        }
+    }
+
     @Test("A redirect over plain http to another host is a portal's")
     func redirectOverPlainHTTP() async throws {
         let base = try WebURL("http://plain.example")
