@@ -167,7 +167,7 @@ final class AnswerDelegate: HTTPClientResponseDelegate {
         var answer = AnswerHead(status: Int(head.status.code), headers: headers)
         answer.endsWithConnection =
             head.version.major < 2 && headers["Content-Length"] == nil
-            && headers["Transfer-Encoding"] == nil
+            && headers.listed("Transfer-Encoding").last != "chunked"
         return deliver(.head(answer), on: task.eventLoop)
     }
 

@@ -58,6 +58,22 @@ struct HTTPUpstreamAnswerTests {
         }
     }
 
+    @Test(
+        "A body that ends with the connection is told as one (RFC 9112 6.3)",
+        arguments: [
+            ("", true), ("Transfer-Encoding: identity\r\n", true), ("Content-Length: 3\r\n", false),
+        ]
+    )
+    func tellsBodyUntilClose(fields: String, expected: Bool) async throws {
+        try await withOrigin { fixture in
+            fixture.server.answer("/", with: .raw("HTTP/1.1 200 OK\r\n\(fields)\r\nend"))
+            let reply = try await fixture.ask()
+            #expect(reply.endsWithConnection == expected)
+            let text = try await reply.text()
+            #expect(text == "end")
+        }
+    }
+
     @Test("The origin is read no faster than the reader takes the body")
     func backPressure() async throws {
         try await withOrigin(reportingStallsAfter: .milliseconds(200)) { fixture in
