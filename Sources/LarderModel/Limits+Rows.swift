@@ -230,6 +230,8 @@ extension Limits {
         bodyTimeBase + .seconds(byteCount / bodyBytesPerSecondMin)
     }
 
+    /// Time after which a request begins a lookup of its own instead of joining one that hangs.
+    package static let lookupJoinTime = Duration.seconds(5)
     /// Time for which an origin counts as captive for pages after a portal was seen.
     package static let captiveTime = Duration.seconds(600)
     /// Time for which a reused connection may say nothing before the request goes to a new one.

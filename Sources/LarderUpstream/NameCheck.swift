@@ -11,7 +11,8 @@ import Synchronization
 ///
 /// A lookup serves all requests for the name within ``Limits/lookupReuseTime``. So requests over
 /// open connections cost the resolver almost nothing. A failed lookup serves only the requests that
-/// wait for it.
+/// wait for it. A lookup that hangs serves no request that comes later than
+/// ``Limits/lookupJoinTime``: it may ask the resolver of a network that is gone.
 final class NameCheck: Sendable {
     typealias LookUp = @Sendable (String) -> EventLoopFuture<[SocketAddress]>
 
@@ -19,7 +20,11 @@ final class NameCheck: Sendable {
         let addresses: EventLoopFuture<[SocketAddress]>
         /// The end of the time for which a finished lookup counts.
         let end: NIODeadline
+        /// The end of the time in which requests join the lookup while it is under way.
+        let joinEnd: NIODeadline
         var isUnderWay = true
+
+        func counts(at now: NIODeadline) -> Bool { now < (isUnderWay ? joinEnd : end) }
     }
 
     private let eventLoopGroup: any EventLoopGroup
@@ -68,22 +73,33 @@ final class NameCheck: Sendable {
     private func lookup(of host: String, _ now: NIODeadline) -> EventLoopFuture<[SocketAddress]> {
         typealias Begun = (EventLoopFuture<[SocketAddress]>, EventLoopPromise<[SocketAddress]>?)
         let (addresses, promise) = lookups.withLock { lookups -> Begun in
-            lookups = lookups.filter { $0.value.isUnderWay || $0.value.end > now }
+            lookups = lookups.filter { $0.value.counts(at: now) }
             if let lookup = lookups[host] { return (lookup.addresses, nil) }
             let promise = eventLoopGroup.next().makePromise(of: [SocketAddress].self)
-            let end = now + TimeAmount(Limits.lookupReuseTime)
-            lookups[host] = Lookup(addresses: promise.futureResult, end: end)
+            lookups[host] = Lookup(
+                addresses: promise.futureResult,
+                end: now + TimeAmount(Limits.lookupReuseTime),
+                joinEnd: now + TimeAmount(Limits.lookupJoinTime)
+            )
             return (promise.futureResult, promise)
         }
         if let promise {
-            addresses.whenComplete { [weak self] result in self?.lookupEnded(host, result) }
+            addresses.whenComplete { [weak self] result in
+                self?.lookupEnded(host, addresses, result)
+            }
             lookUp(host).cascade(to: promise)
         }
         return addresses
     }
 
-    private func lookupEnded(_ host: String, _ result: Result<[SocketAddress], any Error>) {
+    private func lookupEnded(
+        _ host: String,
+        _ addresses: EventLoopFuture<[SocketAddress]>,
+        _ result: Result<[SocketAddress], any Error>
+    ) {
         lookups.withLock { lookups in
+            // A lookup that hung may have been replaced.
+            guard lookups[host]?.addresses === addresses else { return }
             switch result {
             case .success: lookups[host]?.isUnderWay = false
             case .failure: lookups[host] = nil
