@@ -67,19 +67,28 @@ extension Problem {
         "A local proxy with fake-IP gives each name such an address. Exclude the name there, or: "
         + "cachectl origin add NAME URL --allow-private."
 
-    private static let hintOfCertificate =
-        "If your network opens TLS, or the server has a root of its own, add that root: to the "
-        + "system with update-ca-certificates, or as tls.ca_file of the origin. Else check the clock."
+    /// Hints for certificates, by a part of the reason.
+    private static let hintsOfCertificates = [
+        (
+            "certificate is not trusted",
+            "If your network opens TLS, or the server has a root of its own, add that root: to the "
+                + "system with update-ca-certificates, or as tls.ca_file of the origin. Else check "
+                + "the clock, and whether a captive portal answers."
+        ),
+        (
+            "certificate is another host's",
+            "A captive portal may answer in its place: sign in to the network with a browser."
+        ),
+    ]
 
     init(_ failure: FlightFailure, url: WebURL) {
         let host = url.originText
         switch failure {
         case .unreachable(let reason):
-            let isUntrusted = reason.contains("certificate is not trusted")
             self.init(
                 .unreachable,
                 "\(host) cannot be reached: \(reason)",
-                hint: isUntrusted ? Self.hintOfCertificate : nil
+                hint: Self.hintsOfCertificates.first { reason.contains($0.0) }?.1
             )
         case .closed:
             self.init(

@@ -251,15 +251,17 @@ struct RetryTests {
         }
     }
 
-    @Test("The problem of a certificate that is not trusted names where its root goes")
-    func untrustedCertificate() {
-        for (cause, isUntrusted) in [
-            ("its certificate is not trusted, or its time is over", true),
-            ("its certificate is another host's", false),
+    @Test("The problem of a certificate names where its root goes, and the portal that may have it")
+    func certificates() {
+        for (cause, namesRoot, namesPortal) in [
+            ("its certificate is not trusted, or its time is over", true, true),
+            ("its certificate is another host's", false, true),
+            ("it does not speak TLS", false, false),
         ] {
             let problem = Problem(FlightFailure.unreachable("TLS failed: \(cause)"), url: url)
             #expect(problem.detail.contains(cause))
-            #expect(problem.hint.contains("tls.ca_file") == isUntrusted)
+            #expect(problem.hint.contains("tls.ca_file") == namesRoot)
+            #expect(problem.hint.contains("captive portal") == namesPortal)
         }
     }
 
