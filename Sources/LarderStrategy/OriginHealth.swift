@@ -59,10 +59,11 @@ package struct OriginHealth: Equatable, Sendable {
     /// Whether a portal answered in the origin's place lately.
     ///
     /// Pages count as the portal's only for ``Limits/captiveTime``, as an origin may have only
-    /// pages.
+    /// pages. A clock that was set back since then, as after a boot, ends that time too.
     package func isCaptive(_ now: Timestamp) -> Bool {
         guard state == .captive, let portalSeen else { return false }
-        return now.since(portalSeen) < Limits.captiveTime
+        let age = now.since(portalSeen)
+        return age < Limits.captiveTime && age > Duration.zero - Limits.clockSlack
     }
 
     /// An operator has set it offline, or online again; the state counts from now.

@@ -94,6 +94,16 @@ struct OriginHealthTests {
         #expect(Self.states.filter { health($0).isDown } == [.offline, .captive])
     }
 
+    @Test("A portal counts for ten minutes, and not after the clock was set back")
+    func captiveTime() {
+        let health = health(.captive)
+        for (seconds, counts) in [(0, true), (599, true), (600, false), (-1, true)] {
+            #expect(health.isCaptive(.start.advanced(by: .seconds(seconds))) == counts)
+        }
+        let back = Duration.zero - Limits.clockSlack - .seconds(1)
+        #expect(!health.isCaptive(.start.advanced(by: back)))
+    }
+
     @Test("At first nothing is known")
     func unknown() {
         let health = OriginHealth(now: later)
