@@ -39,6 +39,9 @@ package struct WebURL: Hashable, Sendable, CustomStringConvertible {
         let rest = utf8[utf8.index(colon, offsetBy: 3)...].prefix(while: { $0 != numberSign })
         let authority = rest.prefix(while: { $0 != slash && $0 != question })
         guard !authority.contains(UInt8(ascii: "@")) else { throw bad("it contains a user name") }
+        guard authority.allSatisfy({ $0 < 0x80 }) else {
+            throw bad("its host is not in ASCII: xn--mnchen-3ya.de stands for münchen.de")
+        }
         guard let (host, port) = Self.split(authority: authority) else {
             throw bad("'\(Substring(authority))' is not a host with an optional port")
         }

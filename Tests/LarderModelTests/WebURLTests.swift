@@ -72,6 +72,12 @@ struct WebURLTests {
         #expect(error?.message.contains("it contains a control character") == true)
     }
 
+    @Test("A host that is not in ASCII is refused with the form that it needs")
+    func internationalHost() {
+        let error = #expect(throws: ModelError.self) { try WebURL("https://bücher.example/a") }
+        #expect(error?.message.contains("xn--") == true)
+    }
+
     @Test("A URL is at most as long as an id, also when encoded")
     func length() throws {
         let head = "https://a/"
