@@ -255,8 +255,11 @@ extension ModifierQueue {
 
     /// Counts the attempt as ended; returns the slot of its origin.
     private mutating func attemptLeft(_ slot: Int32) -> Int32 {
-        let origin = accountKeys[nodes[Int(slot)].account].origin
+        let account = nodes[Int(slot)].account
+        let origin = accountKeys[account].origin
         origins[Int(origin)].underWay -= 1
+        accounts[Int(account)].underWay -= 1
+        refreshParty(account)
         touch(origin)
         return origin
     }

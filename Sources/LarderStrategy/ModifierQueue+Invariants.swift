@@ -11,11 +11,15 @@ extension ModifierQueue {
     package func checkInvariants() {
         var underWay = Array(repeating: 0, count: origins.count)
         var ready = Array(repeating: 0, count: accounts.count)
+        var sent = ready
         for (number, slot) in slots {
             let node = nodes[Int(slot)]
             assert(node.number == number, "a number names its own node")
             check(slot)
-            if node.isUnderWay { underWay[Int(accountKeys[node.account].origin)] += 1 }
+            if node.isUnderWay {
+                underWay[Int(accountKeys[node.account].origin)] += 1
+                sent[Int(node.account)] += 1
+            }
             if node.isReady { ready[Int(node.account)] += 1 }
             let unmet = dependencies[number] ?? []
             assert(unmet.count == Int(node.unmetDependencies), "dependencies are counted")
@@ -31,6 +35,7 @@ extension ModifierQueue {
         for account in accountKeys.inUse {
             let (state, origin) = (accounts[Int(account)], accountKeys[account].origin)
             assert(state.ready.elements.count == ready[Int(account)], "the ready ones are counted")
+            assert(Int(state.underWay) == sent[Int(account)], "attempts of accounts are counted")
             let isIn = accountPositions[account] >= 0
             assert(isIn == (ready[Int(account)] > 0 && state.mayBeAsked), "accounts are in turn")
             // 7
@@ -48,7 +53,7 @@ extension ModifierQueue {
             }
             guard isIn else { continue }
             let element = origins[Int(origin)].accounts.elements[Int(accountPositions[account])]
-            assert(element.slot == account && element.key == state.ready.first?.key, "by the least")
+            assert(element.slot == account && element.key == state.turn, "by the least")
         }
         assert(touchedOrigins.isEmpty, "an event sends all that may be sent")
         // 8

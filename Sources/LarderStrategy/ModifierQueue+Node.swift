@@ -135,9 +135,28 @@ extension ModifierQueue {
         /// The number of changes of its credential.
         var credential: Int32 = 0
         var rest = Rest.open
+        /// Attempts between their send step and their end.
+        var underWay: Int32 = 0
+
+        /// The place among the accounts of its origin; nil without a ready modifier.
+        var turn: AccountTurn? {
+            ready.first.map { AccountTurn(underWay: underWay, first: $0.key) }
+        }
 
         /// Whether nothing about the account itself keeps its modifiers from being sent.
         var mayBeAsked: Bool { access.admits && rest.admits }
+    }
+
+    /// The order of accounts: fewer attempts under way go first, then the earlier modifier.
+    ///
+    /// So the writes of one user do not wait for all earlier writes of another one.
+    struct AccountTurn: Comparable, Sendable {
+        let underWay: Int32
+        let first: ModifierNumber
+
+        static func < (turn: AccountTurn, other: AccountTurn) -> Bool {
+            (turn.underWay, turn.first) < (other.underWay, other.first)
+        }
     }
 
     /// How far an account's credential is trusted.
@@ -186,8 +205,8 @@ extension ModifierQueue {
         var availability = OriginAvailability.open
         /// Attempts between their send step and their end.
         var underWay = 0
-        /// The origin's accounts that have a ready modifier, by its number.
-        var accounts = SlotHeap<ModifierNumber>()
+        /// The origin's accounts that have a ready modifier, in turn.
+        var accounts = SlotHeap<AccountTurn>()
         /// Whether a modifier may be sendable now that was not before.
         var isTouched = false
         /// Attempts in a row that ended without an effect; two are an outage.

@@ -212,6 +212,7 @@ package struct ModifierQueue: Sendable {
             if accounts[Int(account)].rest == .due { setRetryAfter(account, .halfOpen(number)) }
             noteTrial(of: account, number)
             origins[Int(origin)].underWay += 1
+            accounts[Int(account)].underWay += 1
             var wasUnknown = false
             if case .waiting(.unknown) = nodes[Int(slot)].state { wasUnknown = true }
             nodes[Int(slot)].state = .committingSend(wasUnknown: wasUnknown)
@@ -244,11 +245,11 @@ package struct ModifierQueue: Sendable {
         refreshParty(node.account)
     }
 
-    /// Sorts an account by its first ready modifier, or removes it from its origin's `accounts`.
+    /// Sorts an account by its turn, or removes it from its origin's `accounts`.
     mutating func refreshParty(_ account: Int32) {
         let origin = accountKeys[account].origin
-        if accounts[Int(account)].mayBeAsked, let first = accounts[Int(account)].ready.first?.key {
-            origins[Int(origin)].accounts.set(account, first, &accountPositions)
+        if accounts[Int(account)].mayBeAsked, let turn = accounts[Int(account)].turn {
+            origins[Int(origin)].accounts.set(account, turn, &accountPositions)
             touch(origin)
         } else {
             origins[Int(origin)].accounts.remove(account, &accountPositions)

@@ -314,6 +314,26 @@ struct ModifierQueueTests {
         #expect(script.finish(1, .notNow(retryAfter: nil)) == [10])
     }
 
+    @Test("A user's modifier is sent next, however many another user's wait before it (case 14)")
+    mutating func fairTurns() throws {
+        #expect(script.add(try (1...20).map { try script.record($0) }) == Array(1...8))
+        let others = try [Int64(21), 22].map { number in
+            ModifierRecord(
+                number: ModifierNumber(number),
+                scope: .own(uid: 1_001, account: .default),
+                origin: script.origin,
+                lanes: try script.record(1, ["\(number)"]).lanes,
+                resends: true
+            )
+        }
+        #expect(script.add(others).isEmpty)
+        #expect(script.wait(21) == .turn)
+        #expect(script.finish(5, .confirmed(.none)) == [21])
+        #expect(script.finish(1, .confirmed(.none)) == [22])
+        #expect(script.finish(21, .confirmed(.none)) == [9])
+        #expect(script.finish(22, .confirmed(.none)) == [10])
+    }
+
     @Test("A modifier that cannot be sent holds up its lanes only, however long (case 15)")
     mutating func poison() throws {
         script.rules.stalledAfter = 1
