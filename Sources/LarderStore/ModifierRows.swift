@@ -256,13 +256,14 @@ struct ModifierRows {
     }
 
     func write(_ answer: StoredAnswer, _ before: QueuedRow) throws(StoreError) {
+        let isUnclear = [500, 502, 504, 520, 522, 524].contains(answer.status)
         try state.queue[.answer].run(
             (":number", before.number.value),
             (":answer_status", answer.status),
             (":answer_headers", answer.headers.lines),
             (":answer_body", answer.body),
             (":answer_at", answer.at?.milliseconds),
-            (":unclear_status", [500, 502, 504].contains(answer.status) ? answer.status : nil)
+            (":unclear_status", isUnclear ? answer.status : nil)
         )
         guard let after = try row(before.number) else { return }
         count(bytes: after.size - before.size, of: before)

@@ -148,7 +148,7 @@ package struct ModifierRequest: Equatable, Sendable {
         case 408, 425, 429: return .notNow(retryAfter: head.retryAfter, rest: head.rest)
         case 409, 412, 428: return .conflict(.look)
         case 400..<500: return .refused
-        case 502, 504: return .unclear(.gateway)
+        case 502, 504, 520, 522, 524: return .unclear(.gateway)
         case 501, 505: return .refused
         case 503:
             return .notNow(retryAfter: head.retryAfter, rest: head.rest, isSure: false)
@@ -342,6 +342,8 @@ package enum ModifierVerdict: Equatable, Sendable {
 
     package enum Unclear: Equatable, Sendable {
         /// 502, 504: a gateway before the origin answered for it.
+        ///
+        /// Cloudflare gives 520, 522 and 524 if it lost the server after the request left.
         case gateway
         /// The connection was lost, or nothing came in time.
         case lost

@@ -171,7 +171,7 @@ struct ModifierVerdictTests {
                 case 300..<500: .refused  // 11
                 case 501, 505: .refused  // 11
                 case 503: .notNow(retryAfter: nil, isSure: false)  // 10, 18
-                case 502, 504: .unclear(.gateway)  // 22
+                case 502, 504, 520, 522, 524: .unclear(.gateway)  // 22
                 case 511: .captive  // 25
                 case 500..<600: .serverFailed(retryAfter: nil)  // 10
                 case _: .unclear(.gateway)
