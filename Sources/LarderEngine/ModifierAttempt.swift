@@ -72,7 +72,7 @@ struct ModifierAttempt: Sendable {
     }
 
     private func ask(_ url: WebURL, _ isSent: Flag) async throws(UpstreamError) -> UpstreamReply {
-        let request = UpstreamRequest(
+        var request = UpstreamRequest(
             origin: origin,
             method: facts.method,
             url: url,
@@ -82,6 +82,7 @@ struct ModifierAttempt: Sendable {
             purpose: .write,
             isRepeatable: isRepeatable
         )
+        request.timeout += request.sendingTime
         return try await context.ask(request, for: scope) { isSent.raise() }
     }
 

@@ -244,7 +244,8 @@ struct OriginStates: EnginePart {
         // A host that the origin redirects to is another server.
         guard request.origin.isHost(of: request.url) else { return }
         for await _ in departures { break }
-        guard (try? await clock.sleep(for: Limits.silenceTime)) != nil else { return }
+        let time = Limits.silenceTime + request.sendingTime
+        guard (try? await clock.sleep(for: time)) != nil else { return }
         noteResponseTimeout(request.origin.name)
     }
 

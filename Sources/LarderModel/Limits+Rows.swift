@@ -248,6 +248,10 @@ extension Limits {
     package static let keepaliveIdleSeconds = 15
     package static let keepaliveIntervalSeconds = 5
     package static let keepaliveProbesMax = 3
+    /// Bytes of a request's body for each second of extra time: a slow line with eight uploads.
+    ///
+    /// The largest body of a queued write gets 17 minutes. A dead connection ends long before that.
+    package static let sentBytesPerSecondMin = 16 * 1_024
     /// Time after which bytes that the peer does not acknowledge end a connection.
     package static let unacknowledgedMilliseconds = 20_000
     /// Bytes that a coded body is decoded to at a time.

@@ -53,6 +53,11 @@ package struct UpstreamRequest: Equatable, Sendable {
     /// Whether the request may be sent a second time; a read always may, an upload is sent once.
     var mayRepeat: Bool { upload == nil && (isRepeatable || !isWrite) }
 
+    /// The time that ``body`` takes on a slow line, in which no origin answers.
+    package var sendingTime: Duration {
+        .seconds((body?.count ?? 0) / Limits.sentBytesPerSecondMin)
+    }
+
     package init(
         origin: OriginSettings,
         method: String = "GET",

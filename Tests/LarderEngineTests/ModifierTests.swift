@@ -191,6 +191,20 @@ struct ModifierTests {
         #expect(report.settledAt == .init(ManualClock.start.advanced(by: .seconds(605))))
     }
 
+    @Test("A large body has time for a slow line, and its origin stays online meanwhile")
+    func slowUpload() async throws {
+        fixture.upstream.answer(url, with: .reply(status: 204).held(by: gate))
+        let id = try await fixture.write(.url(url), .none, "POST") { command in
+            command.request.headers.set("Content-Type", "application/octet-stream")
+            command.request.body = .bytes(Array(repeating: 0, count: 1 << 20))
+        }
+        let request = try await fixture.upstream.asked.element(0)
+        #expect(request.timeout == request.origin.fetch.timeout + .seconds(64))
+        try await fixture.clock.sleepers(until: Limits.silenceTime + .seconds(64))
+        gate.open()
+        #expect(try await fixture.settled(id).state == .confirmed)
+    }
+
     @Test("A page of the queue names who depends on each, and reads no whole modifier for it")
     func dependantsOfPage() async throws {
         fixture.upstream.answer(url, with: ScriptedAnswer.reply(status: 204).held(by: Gate()))
