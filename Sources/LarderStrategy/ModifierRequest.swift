@@ -110,7 +110,8 @@ package struct ModifierRequest: Equatable, Sendable {
     ) -> ModifierVerdict {
         var verdict = verdict
         let isRefusal = verdict == .refused || verdict == .conflict(.look)
-        if isRefusal, (400..<500).contains(status) {
+        // A 2xx is a refusal by `refused_if`, as GraphQL says that a thing is there already.
+        if isRefusal, (200..<300).contains(status) || (400..<500).contains(status) {
             verdict =
                 status == 409 && isHonoured
                 ? .notNow(retryAfter: nil) : .unclear(.refusedRepeat)
