@@ -186,24 +186,34 @@ final class ModifierSteps: Sendable {
             attempts[number]?.keptHeaders = origin.modifiers.kept(end.endToEndHeaders)
             attempts[number]?.fetch = fetch
         }
-        if case .confirmed = end.verdict { await noteConfirmed(departing, end) }
+        await noteApplied(departing, end)
         return attemptEnded(number, end.verdict, origin.modifiers)
     }
 
     /// Makes answers out of date that are on their way, and the URL's stale if it is no target.
-    private func noteConfirmed(
+    ///
+    /// After a 202, and without a clear answer, the URL may have changed, too (RFC 9111 4.4).
+    private func noteApplied(
         _ departing: DepartingModifier,
         _ end: ModifierAttempt.End
     ) async {
-        for whole in [departing.whole] + departing.joined {
-            let said = SaidTargets(context, whole, end.answer, end.verdict)
-            await context.reads.fence(whole, said, context)
-        }
         let modifier = departing.whole.modifier
         let scope = context.store.key(for: modifier.scope)
         let written = WrittenURL(context: context, url: modifier.url, scope: scope)
-        guard Set(written.targets).isDisjoint(with: modifier.targets) else { return }
-        await written.invalidate()
+        let isTarget = !Set(written.targets).isDisjoint(with: modifier.targets)
+        switch end.verdict {
+        case .confirmed:
+            for whole in [departing.whole] + departing.joined {
+                let said = SaidTargets(context, whole, end.answer, end.verdict)
+                await context.reads.fence(whole, said, context)
+            }
+            if !isTarget { await written.invalidate() }
+        case .accepted, .unclear:
+            if !isTarget { await written.markStale() }
+        case .notNow, .serverFailed, .refused, .conflict, .authNeeded, .noCredential, .captive,
+            .neverLeft:
+            break
+        }
     }
 
     private func attemptEnded(

@@ -43,6 +43,20 @@ struct ConfirmedWriteTests {
         #expect(shown?.text == #"{"n":6}"#)
     }
 
+    @Test("A write that may be applied makes the URL of its request stale", arguments: [202, 502])
+    func staleURL(status: Int) async throws {
+        let (list, thing) = (try fixture.url("/list"), try fixture.url("/thing"))
+        try await fixture.cache(list, .json("[]", headers: ["Cache-Control": "max-age=600"]))
+        #expect(try await fixture.cached(list).lastShown?.stale == false)
+        fixture.upstream.answer(list, with: .reply(status: status))
+        let id = try await fixture.write(.url(thing), .put(.null), "POST", to: list)
+        try await until {
+            let report = try await fixture.engine.modifiers.modifier(id, fixture.scope)
+            return report.state == (status == 202 ? .accepted : .unknown)
+        }
+        #expect(try await fixture.cached(list).lastShown?.stale == true)
+    }
+
     @Test("The answer to a write with no-store does not become the row (cases 5 and 6)")
     func notStored() async throws {
         let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
