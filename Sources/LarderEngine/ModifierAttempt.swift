@@ -3,6 +3,7 @@ import LarderModel
 import LarderStore
 import LarderStrategy
 import LarderUpstream
+import LarderWire
 
 /// Sends a modifier once: its request, the redirects that it follows, and the meaning of the
 /// answer.
@@ -152,12 +153,20 @@ struct ModifierAttempt: Sendable {
         }
         guard case .confirmed = end.verdict else { return }
         let now = context.clock.now()
-        if isWhole, Freshness(reply.headers, settings: origin.fetch, now: now).mayBeStored {
+        let mayBeStored = Freshness(reply.headers, settings: origin.fetch, now: now).mayBeStored
+        if isWhole, mayBeStored, mayShowTarget(body) {
             end.answer?.mayShowTarget = facts.method != "DELETE"
         } else {
             // The write is done; only the new state of the target is unknown, or may not be kept.
             end.verdict = .confirmed(.none)
         }
+    }
+
+    /// Whether a body may say what a target is.
+    ///
+    /// An empty body does not, nor does a text such as "Created" in answer to JSON.
+    private func mayShowTarget(_ body: [UInt8]) -> Bool {
+        !body.isEmpty && (!MediaType.isAnyJSON(facts.essence) || JSONValidator.accepts(body))
     }
 
     /// Ends with an unexpected page over plain http, while the origin answers another request.

@@ -57,6 +57,20 @@ struct ConfirmedWriteTests {
         #expect(try await fixture.cached(list).lastShown?.stale == true)
     }
 
+    @Test(
+        "An empty 201, or one with a word, does not replace what the write has put (cases 5 and 6)",
+        arguments: ["", "Created"]
+    )
+    func wordOfAnswer(body: String) async throws {
+        let url = try fixture.url("/a")
+        let answer = ScriptedAnswer.reply(body, status: 201, headers: ["Location": url.text])
+        fixture.upstream.answer(url, with: answer, .unreachable)
+        let effect = try Effect.json(#"{"type":"put","value":{"n":1}}"#)
+        let id = try await fixture.write(.url(url), effect)
+        #expect(try await fixture.settled(id).state == .confirmed)
+        #expect(try await fixture.cached(url).lastShown?.text == #"{"n":1}"#)
+    }
+
     @Test("The answer to a write with no-store does not become the row (cases 5 and 6)")
     func notStored() async throws {
         let (url, writes) = (try fixture.url("/a"), try fixture.url("/w"))
