@@ -48,7 +48,11 @@ extension ModifierQueue {
         _ now: Duration
     ) {
         let node = nodes[Int(slot)]
-        if case .notNow(_, let time?, _) = verdict { return rest(node.account, until: now + time) }
+        if case .notNow(_, let time?, _) = verdict {
+            // Each write would be refused for the rate of all, and spend its attempts.
+            let pause = time > .zero ? time : Self.pause(after: 1, randomUnit: randomUnit)
+            return rest(node.account, until: now + pause)
+        }
         guard case .halfOpen(node.number) = accounts[Int(node.account)].rest else { return }
         switch verdict {
         case .confirmed, .accepted, .refused, .conflict, .authNeeded:

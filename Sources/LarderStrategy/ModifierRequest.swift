@@ -146,7 +146,8 @@ package struct ModifierRequest: Equatable, Sendable {
         case 401, 407: return .authNeeded
         case 404 where method == "DELETE", 410 where method == "DELETE":
             return .confirmed(.none)
-        case 408, 425, 429: return .notNow(retryAfter: head.retryAfter, rest: head.rest)
+        case 408, 425: return .notNow(retryAfter: head.retryAfter)
+        case 429: return .notNow(retryAfter: head.retryAfter, rest: head.rest ?? .zero)
         case 409, 412, 428: return .conflict(.look)
         case 400..<500: return .refused
         case 502, 504, 520, 522, 524: return .unclear(.gateway)
@@ -310,7 +311,8 @@ package enum ModifierVerdict: Equatable, Sendable {
     case confirmed(ConfirmedBody)
     /// 202: taken, with no word about the result (case 7).
     case accepted
-    /// Not applied for now (case 10); `rest` is how long the account has to wait.
+    /// Not applied for now (case 10); `rest` is how long the account has to wait, zero if the
+    /// origin has not said how long.
     ///
     /// `isSure`: the status denies that the write was applied, so that it may be cancelled.
     case notNow(retryAfter: Duration?, rest: Duration? = nil, isSure: Bool = true)

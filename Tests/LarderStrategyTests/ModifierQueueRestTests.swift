@@ -49,6 +49,19 @@ struct ModifierQueueRestTests {
         #expect(script.run(script.pass(.seconds(1.5))) == [1])
     }
 
+    @Test("After a 429 without Retry-After the account rests shortly, and one tries (case 10)")
+    mutating func limited() throws {
+        let limited = ModifierVerdict.notNow(retryAfter: nil, rest: .zero)
+        #expect(script.add(try (1...20).map { try script.record($0) }) == Array(1...8))
+        for number in 1...8 { #expect(script.finish(Int64(number), limited).isEmpty) }
+        #expect(script.wait(9) == .rest(until: script.now + .milliseconds(500)))
+        #expect(script.run(script.pass(.milliseconds(500))) == [1])
+        #expect(script.finish(1, limited).isEmpty)
+        #expect(script.run(script.pass(.milliseconds(500))) == [2])
+        #expect(script.finish(2, .confirmed(.none)).isEmpty)
+        #expect(script.run(script.pass(.milliseconds(500))).first == 1)
+    }
+
     @Test("If the trial gets the same answer, the others rest again (case 10)")
     mutating func sameAnswer() throws {
         try told(3, wait: .seconds(60))

@@ -166,7 +166,8 @@ struct ModifierVerdictTests {
                 case 202: .accepted  // 7
                 case 200..<300: .confirmed(.none)  // 6
                 case 401, 407: .authNeeded  // 23
-                case 408, 425, 429: .notNow(retryAfter: nil)  // 10
+                case 408, 425: .notNow(retryAfter: nil)  // 10
+                case 429: .notNow(retryAfter: nil, rest: .zero)  // 10
                 case 409, 412, 428: .conflict(.look)  // 19
                 case 300..<500: .refused  // 11
                 case 501, 505: .refused  // 11
@@ -265,8 +266,9 @@ struct ModifierVerdictTests {
         for (text, expected) in rows {
             let headers = fields(["Retry-After": text])
             for status in [429, 503] {
-                let rest = expected.flatMap { $0 > .zero ? $0 : nil }
                 let isSure = status == 429
+                let unsaid: Duration? = isSure ? .zero : nil
+                let rest = expected.flatMap { $0 > .zero ? $0 : nil } ?? unsaid
                 let meant = ModifierVerdict.notNow(
                     retryAfter: expected,
                     rest: rest,
