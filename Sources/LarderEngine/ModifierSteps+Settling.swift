@@ -136,7 +136,9 @@ extension ModifierSteps {
         )
         settlement.isShown = isShownByRead(number)
         settlement.isReadAgain = outcome != .cancelled && !settlement.isShown
-        settlement.isDeletion = whole.modifier.method == "DELETE"
+        // A 404 may be a gateway's, or hide the target from an expired token.
+        let isDone = (200..<300).contains(settlement.answer?.status ?? 200)
+        settlement.isDeletion = whole.modifier.method == "DELETE" && isDone
         settlement.changed = { whole.changedTargets }
         let last = settlement.answer ?? whole.answer
         settlement.toldAnswer = last.map { $0.told(at: context.clock.now()) } ?? []

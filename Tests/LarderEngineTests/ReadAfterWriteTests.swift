@@ -176,6 +176,16 @@ struct ReadAfterWriteTests {
         #expect(reads(fixture) == 3)
     }
 
+    @Test("After a DELETE that was answered 404 its target is read, and is back if it is there")
+    func notDeleted() async throws {
+        try await fixture.cache(url, .json(#"{"n":0}"#))
+        fixture.upstream.answer(url, with: .reply(status: 404), .json(#"{"n":0}"#))
+        let id = try await fixture.write(.url(url), .delete, "DELETE")
+        #expect(try await fixture.settled(id).state == .confirmed)
+        try await until { try await wanted(fixture).isEmpty }
+        #expect(try await fixture.cached(url).lastShown?.text == #"{"n":0}"#)
+    }
+
     @Test("A read that a later write overtook is no read after a write (case 8)")
     func overtaken() async throws {
         try await fixture.cache(url, .json(#"{"liked":false,"by":0}"#))
