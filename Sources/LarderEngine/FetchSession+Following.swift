@@ -104,14 +104,7 @@ extension FetchSession {
         ) {
             return timers.set(until: retryAfterEnd, .originReturned)
         }
-        let known: ShownAnswer?
-        do throws(StoreError) {
-            known = try await lookUp(reader)
-        } catch {
-            known = nil
-            context.noteUnread(error)
-        }
-        context.flightStarter.joinOrStart(request, scope, cached: known) { _ in }
+        await context.flightStarter.askAgain(request, scope, reader)
     }
 
     private func view(of row: ShownAnswer?) -> Machine.FollowedRow {
@@ -124,6 +117,29 @@ extension FetchSession {
         // A kind that no fetch stores: only another configuration can have left it there.
         case .blob, .variants, .entity: return .missing
         }
+    }
+}
+
+extension FlightStarter {
+    /// Asks the origin again for what a client follows, and does not wait for the answer.
+    ///
+    /// The origin's settings and the account's credential are those of now, as the stream may have
+    /// begun long before.
+    fileprivate func askAgain(_ old: FetchRequest, _ scope: ScopeKey, _ reader: StoreReader) async {
+        guard let origin = try? context.origin(of: old.url, in: scope) else { return }
+        let request = FetchRequest(old.command, origin: origin, client: old.client)
+        let lookupScopes = context.lookupScopes(scope, request)
+        let known: ShownAnswer?
+        do throws(StoreError) {
+            known = try await context.store.read(on: reader) {
+                [context] reader throws(StoreError) in
+                try request.lookUp(reader, lookupScopes, in: context)
+            }
+        } catch {
+            known = nil
+            context.noteUnread(error)
+        }
+        joinOrStart(request, scope, cached: known) { _ in }
     }
 }
 

@@ -292,6 +292,27 @@ struct FollowTests {
         #expect(try await follower.result().shape == ["network"])
     }
 
+    @Test("A follower asks an origin that is back with the account's credential of that time")
+    func renewedCredential() async throws {
+        let (name, context) = (try OriginName("example"), fixture.engine.context)
+        func set(_ value: String) async throws {
+            let command = CredentialCommand(value: value)
+            _ = try await fixture.engine.credentials.set(command, at: name, fixture.scope)
+        }
+        try await set("old")
+        fixture.upstream.answer(url, with: .json("[1]"), .json("[2]"))
+        let follower = fixture.follow(url)
+        let id = try EntryID(url)
+        while context.followers.holders(of: id, in: fixture.scope) == 0 { await Task.yield() }
+        try await set("new")
+        context.originStates.noteConnectFailure(name)
+        context.originStates.noteAnswer(name)
+        try await fixture.waitForBody("[2]", of: follower)
+        follower.hangUp()
+        let sent = fixture.upstream.asked.all.map { $0.origin.headers["Authorization"] }
+        #expect(sent == ["old", "new"])
+    }
+
     @Test("A heartbeat while the network is waited for is from before the cache was read")
     func heartbeatOfNoFollower() async throws {
         try await fixture.cache(url, .json("[1]"))
