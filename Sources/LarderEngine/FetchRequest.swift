@@ -165,6 +165,13 @@ struct FetchRequest: Sendable {
         }
     }
 
+    /// The id of the row with the names of the headers by which the answers vary; nil for a request
+    /// without headers.
+    var variantMarker: EntryID? {
+        guard !command.headers.fields.isEmpty else { return nil }
+        return command.id.flatMap { try? Variants.markerID(of: $0) }
+    }
+
     private func id(
         _ reader: StoreReader,
         _ lookupScopes: LookupScopes,
@@ -172,9 +179,7 @@ struct FetchRequest: Sendable {
         now: Timestamp,
         isUse: Bool
     ) throws(StoreError) -> EntryID? {
-        guard !command.headers.fields.isEmpty, let own = command.id,
-            let marker = try? Variants.markerID(of: own)
-        else { return command.id }
+        guard let marker = variantMarker else { return command.id }
         var names: [String] = []
         for scope in lookupScopes.scopes {
             let found = try reader.withEntry(scope, marker, now: now, isUse: isUse) { row in

@@ -17,9 +17,17 @@ extension FetchSession {
         guard let id = shown?.id else { return }
         // From here on each look reads the row again: a follower keeps no body.
         cached = nil
-        following = Following(id, lookupScopes, context) { [mailbox = mailbox] in
+        following = Following(id, lookupScopes, context, request.variantMarker) {
+            [mailbox = mailbox] in
             mailbox.post(.rowChanged)
         }
+        if originSeat == nil { listenToOrigin() }
+        await readFollowed(reader)
+        guard following?.refresh(request) == false else { return }
+        await fail(.problem(.tooManyPolledRows), .end)
+    }
+
+    private mutating func listenToOrigin() {
         let name = request.origin.name
         let hasUpdates = Flag()
         hasOriginNews = hasUpdates
@@ -33,9 +41,6 @@ extension FetchSession {
                 mailbox.post(.originReturned)
             }
         }
-        await readFollowed(reader)
-        guard following?.refresh(request) == false else { return }
-        await fail(.problem(.tooManyPolledRows), .end)
     }
 
     mutating func readFollowed(_ reader: StoreReader) async {
@@ -50,6 +55,15 @@ extension FetchSession {
                 on: reader,
                 isPartial: request.isPartial
             )
+            if request.variantMarker != nil, let answer = try await lookUp(reader)?.entry,
+                answer.id != following.id, answer.revision > known ?? Revision(0)
+            {
+                // The answers vary by other headers now: the session begins to follow this row.
+                self.following = nil
+                shown?.id = answer.id
+                mailbox.post(.rowChanged)
+                return
+            }
             following.rowWasRead(row?.entry, in: row?.place)
             // A settled variant is requested again, as its target is: only its follower knows the
             // headers.
@@ -61,7 +75,7 @@ extension FetchSession {
                 await askAgain(reader)
             }
             before = machine
-            switch machine.rowWasRead(view(of: row)) {
+            switch machine.rowWasRead(row?.followed(after: shown?.body, shownOverlay) ?? .missing) {
             case .nothing: break
             case .show:
                 // The row was replaced during the read, so another notice follows.
@@ -106,16 +120,20 @@ extension FetchSession {
         }
         await context.flightStarter.askAgain(request, scope, reader)
     }
+}
 
-    private func view(of row: ShownAnswer?) -> Machine.FollowedRow {
-        guard let entry = row?.entry else { return .missing }
+extension ShownAnswer {
+    /// What the read of a followed row means after the body and the overlay that were shown last.
+    fileprivate func followed(
+        after body: BodySummary?,
+        _ overlay: Overlay
+    ) -> FetchMachine<FetchFailure>.FollowedRow {
         switch entry.kind {
         case .fetched:
-            let isAsTold = entry.body == shown?.body && row?.overlay == shownOverlay
-            return .entry(entry.revision, isAsTold: isAsTold)
-        case .tombstone: return .tombstone(entry.revision)
+            .entry(entry.revision, isAsTold: entry.body == body && self.overlay == overlay)
+        case .tombstone: .tombstone(entry.revision)
         // A kind that no fetch stores: only another configuration can have left it there.
-        case .blob, .variants, .entity: return .missing
+        case .blob, .variants, .entity: .missing
         }
     }
 }
@@ -160,19 +178,28 @@ final class Following {
     private var answered: Timestamp?
     private var refreshing: Interest?
 
-    /// `tell` is called when the row has changed, and not again before ``rowIsRead()``.
+    /// `tell` is called when the row has changed, or when the answers begin to vary, and not again
+    /// before ``rowIsRead()``.
+    ///
+    /// `marker` is the row that then says by which headers they vary.
     init(
         _ id: EntryID,
         _ lookupScopes: LookupScopes,
         _ context: EngineContext,
+        _ marker: EntryID? = nil,
         _ tell: @escaping @Sendable () -> Void
     ) {
         self.id = id
         self.lookupScopes = lookupScopes
         self.context = context
-        // A write to a URL also shows in its variants.
-        let url = Variants.url(of: id).map { [(lookupScopes.own, $0)] } ?? []
-        watches = (lookupScopes.scopes.map { ($0, id) } + url).map { scope, id in
+        var rows = lookupScopes.scopes.map { ($0, id) }
+        if let url = Variants.url(of: id) {
+            // A write to a URL also shows in its variants.
+            rows.append((lookupScopes.own, url))
+        } else if let marker {
+            rows += lookupScopes.scopes.map { ($0, marker) }
+        }
+        watches = rows.map { scope, id in
             context.store.watch(scope, id) { [flag] in
                 if flag.raise() { tell() }
             }

@@ -258,6 +258,23 @@ struct FollowTests {
         #expect(try await follower.result().shape == ["network", "cache"])
     }
 
+    @Test("A follower goes on when the answers begin to vary by a header of its request")
+    func beginsToVary() async throws {
+        fixture.upstream.answer(url, with: .json("[1]"))
+        let follower = fixture.follow(url) { $0.headers.append("Accept-Language", "de") }
+        _ = try await follower.frames.element(0)
+        for body in ["[2]", "[3]"] {
+            let answer = ScriptedAnswer.json(body, headers: ["Vary": "Accept-Language"])
+            fixture.upstream.answer(url, with: answer)
+            try await fixture.fetch(url, .networkOnly) {
+                $0.headers.append("Accept-Language", "de")
+            }
+            try await fixture.waitForBody(body, of: follower)
+        }
+        follower.hangUp()
+        #expect(try await follower.result().shape == ["network", "cache", "cache"])
+    }
+
     @Test("Another scope's entry under the same id is another entry")
     func scopes() async throws {
         fixture.upstream.answer(url, with: .json("[1]"), .json("[\"theirs\"]"), .json("[2]"))
