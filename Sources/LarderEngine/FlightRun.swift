@@ -346,7 +346,7 @@ struct FlightRun: ~Copyable {
             } else {
                 kept = (try await context.store.put(new, now: now, fence: fence).revision, false)
             }
-            if !names.isEmpty { try await remember(names) }
+            if !names.isEmpty || plan.leavesVariant(for: entry.id) { try await remember(names) }
             return kept
         } catch {
             if isAddressed { throw error }

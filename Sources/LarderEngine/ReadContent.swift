@@ -180,6 +180,12 @@ extension Flight.Plan {
         }
     }
 
+    /// Whether a variant was cached for the request, and the answer has another id: later requests
+    /// must no longer look for that variant.
+    func leavesVariant(for id: EntryID) -> Bool {
+        cached.map { $0.id != id && Variants.url(of: $0.id) != nil } ?? false
+    }
+
     /// The header fields of an attempt, with the validators of what is cached.
     func headers(for attempt: FlightMachine.Attempt, _ rules: FlightRules) -> HeaderFields {
         var headers = rules.carried(key.headers, to: attempt.url)

@@ -195,6 +195,15 @@ struct VariantTests {
         #expect(try await shown("de")?.text == Self.new)
     }
 
+    @Test("Once the origin's answers vary no more, the last answer shows, not the old variant")
+    func variesNoMore() async throws {
+        try await cache()
+        let url = try fixture.url("/a")
+        fixture.upstream.answer(url, with: .json(Self.new))
+        try await fixture.fetch(url, .networkOnly) { $0.headers.append("Accept-Language", "de") }
+        #expect(try await shown("de")?.text == Self.new)
+    }
+
     @Test("Answers that differ by a long header, or by one with a tab, are stored as any variant")
     func longValues() async throws {
         let url = try fixture.url("/a")
