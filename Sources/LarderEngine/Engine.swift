@@ -258,6 +258,7 @@ package final class Engine: Sendable {
         await withDiscardingTaskGroup { group in
             group.addTask { await timers.jobs.run(cancellingTheRest: true) }
             for await pause in mailbox.events {
+                timers.beats.lower()
                 if pause > .zero, (try? await clock.sleep(for: pause)) == nil { break }
                 await maintain()
             }

@@ -176,6 +176,7 @@ struct FetchSession<Printer: FetchPrinter> {
         case .originReturned: await askAgain(reader)
         case .originChanged: await tellOrigin(reader)
         case .heartbeatDue:
+            timers.beats.lower()
             await readFollowed(reader)
             await say(.heartbeat(toldThrough))
         case .hungUp: nobodyReads()

@@ -234,9 +234,7 @@ final class AsyncSemaphore: Sendable {
 ///
 /// The mailbox needs no bound, because its senders have one:
 /// - An end, an answer or a landing comes once.
-/// - A change of an id or an origin comes once until the task looks at it.
-/// - Heartbeats come at most once a second while a client does not read.
-///   ``Limits/stalledResponseTime`` ends such a client.
+/// - A change of an id or an origin, and a heartbeat, come once until the task looks at them.
 ///
 /// ``PinFetchRunner`` and ``ModifierQueueRunner`` wait for no client, and take events as fast as requests and
 /// answers come.
@@ -270,6 +268,8 @@ struct SessionTimers<Event: Sendable>: Sendable {
     let clock: any EngineClock
     let mailbox: Mailbox<Event>
     let jobs = WorkQueue()
+    /// Keeps beats from piling up; the task lowers it when it takes one.
+    let beats = Flag()
 
     /// Posts an event once, when a time is over that runs from here on.
     func set(_ time: Duration, _ event: Event) {
@@ -287,9 +287,12 @@ struct SessionTimers<Event: Sendable>: Sendable {
         }
     }
 
+    /// Posts an event after each pause, unless the one before still waits for its task.
     func beat(every pause: Duration, _ event: Event) {
-        _ = jobs.add { [clock, mailbox] in
-            while (try? await clock.sleep(for: pause)) != nil { mailbox.post(event) }
+        _ = jobs.add { [clock, mailbox, beats] in
+            while (try? await clock.sleep(for: pause)) != nil {
+                if beats.raise() { mailbox.post(event) }
+            }
         }
     }
 }

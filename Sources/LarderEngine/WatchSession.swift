@@ -84,6 +84,7 @@ struct WatchSession {
         switch event {
         case .news: return nil
         case .heartbeatDue:
+            timers.beats.lower()
             switch hub.beatIsDue(number) {
             case .beat(let told): return await send([.heartbeat(HeartbeatFrame(told))])
             case .tell(let notice): return await send([frame(notice)])

@@ -190,6 +190,31 @@ struct FollowTests {
         #expect(result.shape == ["network", "cache", "cache"])
     }
 
+    @Test("A follower that does not read costs one heartbeat, however long it takes")
+    func heartbeatsOfSlowReader() async throws {
+        let pause = Duration.seconds(7)
+        fixture.upstream.answer(url, with: .json("[0]"), .json("[1]"))
+        let follower = fixture.follow(url) { command in
+            (command.timeout, command.heartbeat) = (.seconds(3_600), pause)
+        } reading: { frame in
+            if frame.shown?.source == .cache { try? await gate.wait() }
+            return true
+        }
+        _ = try await follower.frames.element(0)
+        try await fixture.fetch(url)
+        _ = try await follower.frames.element(1)
+        for beat in 1...3 {
+            try await fixture.clock.sleepers(until: pause * beat)
+            fixture.clock.advance(by: pause)
+        }
+        try await fixture.clock.sleepers(until: pause * 4)
+        gate.open()
+        _ = try await follower.beats.element(0)
+        fixture.engine.drain()
+        _ = try await follower.result()
+        #expect(follower.beats.all.count == 1)
+    }
+
     @Test("A follower gets views in the order of their revisions, also of a fast sequence")
     func order() async throws {
         fixture.upstream.answer(url, with: .json("[0]"))
