@@ -118,7 +118,9 @@ extension FetchSession {
         ) {
             return timers.set(until: retryAfterEnd, .originReturned)
         }
-        await context.flightStarter.askAgain(request, scope, reader)
+        await context.flightStarter.askAgain(request, scope, reader) { [timers] in
+            timers.set(Limits.probePauseBase, .originReturned)
+        }
     }
 }
 
@@ -143,7 +145,15 @@ extension FlightStarter {
     ///
     /// The origin's settings and the account's credential are those of now, as the stream may have
     /// begun long before.
-    fileprivate func askAgain(_ old: FetchRequest, _ scope: ScopeKey, _ reader: StoreReader) async {
+    ///
+    /// `hadNoPlace` is called if too many requests are in flight, such as those of other followers
+    /// of an origin that is back.
+    fileprivate func askAgain(
+        _ old: FetchRequest,
+        _ scope: ScopeKey,
+        _ reader: StoreReader,
+        hadNoPlace: @escaping @Sendable () -> Void
+    ) async {
         guard let origin = try? context.origin(of: old.url, in: scope) else { return }
         let request = FetchRequest(old.command, origin: origin, client: old.client)
         let lookupScopes = context.lookupScopes(scope, request)
@@ -157,7 +167,10 @@ extension FlightStarter {
             known = nil
             context.noteUnread(error)
         }
-        joinOrStart(request, scope, cached: known) { _ in }
+        joinOrStart(request, scope, cached: known) { outcome in
+            guard case .failed(let problem) = outcome, problem.kind == .overloaded else { return }
+            hadNoPlace()
+        }
     }
 }
 

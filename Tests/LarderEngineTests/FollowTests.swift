@@ -355,6 +355,24 @@ struct FollowTests {
         #expect(sent == ["old", "new"])
     }
 
+    @Test("A follower asks once more if its origin is back and too many requests are in flight")
+    func noPlace() async throws {
+        let (name, context) = (try OriginName("example"), fixture.engine.context)
+        fixture.upstream.answer(url, with: .json("[1]"), .json("[2]"))
+        let follower = fixture.follow(url)
+        let id = try EntryID(url)
+        while context.followers.holders(of: id, in: fixture.scope) == 0 { await Task.yield() }
+        for _ in 0..<Limits.flightsPerUserMax { #expect(context.flights.enter(fixture.scope)) }
+        context.originStates.noteConnectFailure(name)
+        context.originStates.noteAnswer(name)
+        try await fixture.clock.sleepers(until: Limits.probePauseBase)
+        for _ in 0..<Limits.flightsPerUserMax { context.flights.leave(fixture.scope) }
+        fixture.clock.advance(by: Limits.probePauseBase)
+        try await fixture.waitForBody("[2]", of: follower)
+        follower.hangUp()
+        #expect(fixture.upstream.asked.all.count == 2)
+    }
+
     @Test("A heartbeat while the network is waited for is from before the cache was read")
     func heartbeatOfNoFollower() async throws {
         try await fixture.cache(url, .json("[1]"))
