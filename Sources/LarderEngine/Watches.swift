@@ -169,9 +169,11 @@ package struct WatchOrder: Equatable, Sendable {
 
     /// Takes the revision in a `Last-Event-ID` header, which a browser sends when it comes back.
     ///
-    /// It replaces the `since` of the URL, which is where the browser began.
+    /// The revision replaces the `since` of the URL, which is where the browser began, and the first
+    /// list: only events after the list have an id.
     package mutating func takeLastEventID(_ text: String) throws(Problem) {
         since = try Self.revision(Int64(text), text, "Last-Event-ID")
+        listsFirst = false
     }
 
     package func wants(_ kind: WatchKind) -> Bool { types.isEmpty || types.contains(kind) }

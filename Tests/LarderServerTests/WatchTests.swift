@@ -99,6 +99,23 @@ struct WatchTests {
         }
     }
 
+    @Test("A browser that comes back to a watch with initial gets the changes, and no second list")
+    func eventsAfterList() async throws {
+        try await ServerFixture.run { server in
+            let client = try await server.connect()
+            let first = try await put(client, "a", "1")
+            let second = try await put(client, "b", "1")
+            let answer = try await client.ask(
+                "GET",
+                "/v1/watch?initial=1&timeout=0ms",
+                ["Accept: text/event-stream", "Last-Event-ID: \(first)"]
+            )
+            let events = try EventStream(answer.body).events
+            #expect(events.map(\.type) == ["put", "bookmark", "end"])
+            #expect(events.map(\.id) == Array(repeating: String(second), count: 3))
+        }
+    }
+
     @Test("A POST takes long lists, and initial brings what is there")
     func post() async throws {
         try await ServerFixture.run { server in
