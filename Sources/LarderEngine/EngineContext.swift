@@ -162,8 +162,8 @@ extension EngineContext {
 
     /// Returns the settings of a decision, and remembers a public host that a client asks for.
     private func admitted(_ decision: OriginTable.Decision) -> OriginSettings? {
-        if case .implicit(let origin) = decision,
-            let forgotten = health.admit(origin, now: clock.now())
+        if case .implicit(let origin) = decision, health.admit(origin, now: clock.now()),
+            let forgotten = health.dropOldest(besides: watch.waitedFor)
         {
             originStates.forget(forgotten)
         }

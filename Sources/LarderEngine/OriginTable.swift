@@ -200,18 +200,33 @@ final class OriginHealthTable: Sendable {
         state.withLock { $0.implicit[name]?.settings }
     }
 
-    /// Adds a public host that a client asks for; returns the name of the host dropped for it, if
-    /// any.
-    func admit(_ origin: OriginSettings, now: Timestamp) -> OriginName? {
+    /// Adds a public host that a client asks for; true if there are too many with it.
+    func admit(_ origin: OriginSettings, now: Timestamp) -> Bool {
         state.withLock { state in
             state.uses += 1
             if state.health[origin.name] == nil {
                 state.health[origin.name] = OriginHealth(now: now)
             }
             state.implicit[origin.name] = (origin, state.uses)
-            guard state.implicit.count > Limits.implicitOriginsMax,
-                let oldest = state.implicit.min(by: { $0.value.lastUse < $1.value.lastUse })
-            else { return nil }
+            return state.implicit.count > Limits.implicitOriginsMax
+        }
+    }
+
+    /// Drops the least recently used public host if there are too many, and returns its name.
+    ///
+    /// A host that clients wait for is dropped only if they wait for all others, too: no client
+    /// would hear that it is back.
+    func dropOldest(besides waited: Set<OriginName>) -> OriginName? {
+        state.withLock { state in
+            guard state.implicit.count > Limits.implicitOriginsMax else { return nil }
+            let newest = state.uses
+            let idle = state.implicit.filter {
+                !waited.contains($0.key) && $0.value.lastUse < newest
+            }
+            let oldest = (idle.isEmpty ? state.implicit : idle).min {
+                $0.value.lastUse < $1.value.lastUse
+            }
+            guard let oldest else { return nil }
             state.implicit[oldest.key] = nil
             state.health[oldest.key] = nil
             return oldest.key
@@ -273,6 +288,11 @@ final class OriginWaiters: Sendable {
             guard watched.waiting.removeValue(forKey: number) != nil else { return }
             watched.machine.interestEnded()
         }
+    }
+
+    /// The origins that clients wait for.
+    var waitedFor: Set<OriginName> {
+        origins.withLock { origins in Set(origins.filter { !$0.value.waiting.isEmpty }.keys) }
     }
 
     private func change<Result>(_ name: OriginName, _ body: (inout Watched) -> Result) -> Result {

@@ -80,6 +80,22 @@ struct OriginTests {
         }
     }
 
+    @Test("A public host that is down is not forgotten for others while a client waits for it")
+    func waitedFor() async throws {
+        try await EngineFixture.run(.with { $0.owner = 1_000 }) { fixture in
+            let (context, scope) = (fixture.engine.context, fixture.scope)
+            let first = try context.origin(of: try WebURL("https://h0.example/"), in: scope)
+            let wait = context.originStates.waitForReturn(of: first.name, as: scope.scope) {}
+            context.originStates.noteConnectFailure(first.name)
+            for number in 1...Limits.implicitOriginsMax {
+                _ = try context.origin(of: try WebURL("https://h\(number).example/"), in: scope)
+            }
+            #expect(context.health[first.name]?.isDown == true)
+            #expect(context.health[try OriginName("h1.example")] == nil)
+            wait.end()
+        }
+    }
+
     @Test("A blob cannot lie under a public host of the daemon's user")
     func blobID() async throws {
         try await EngineFixture.run(.with { $0.owner = 1_000 }) { fixture in
