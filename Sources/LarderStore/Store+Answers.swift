@@ -123,8 +123,11 @@ struct EntityUpdates: Sendable {
 /// under one. It is one step for all answers.
 extension StoreWriter {
     func tell(_ updates: [EntityUpdates]) {
-        let isHeard = shared.changes.isWatched || !shared.watches.isEmpty
-        guard isHeard, !updates.isEmpty else { return }
+        guard !updates.isEmpty else { return }
+        guard shared.changes.isWatched || !shared.watches.isEmpty else {
+            // A watcher that joins before the step is published has to read the log for the answers.
+            return shared.changes.isNotWhole()
+        }
         var changes: [Change] = []
         var left = Limits.followedReferencesMax
         var rows = rowsWithMarks(of: updates.filter { !$0.isSeen }, atMost: &left)

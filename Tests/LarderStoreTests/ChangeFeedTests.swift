@@ -1,4 +1,5 @@
 import LarderModel
+import LarderNormalize
 import LarderTestSupport
 import Testing
 
@@ -71,6 +72,26 @@ struct ChangeFeedTests {
         temporary.store.changes.rest()
         try await temporary.put("c", [1])
         #expect(temporary.store.changes.take().changes == [])
+    }
+
+    @Test("A watcher that joins after a step looked for watchers reads the log for its answers")
+    func joinsLate() async throws {
+        let temporary = try TemporaryStore()
+        let (store, scope) = (temporary.store, temporary.scope)
+        let name = EntityName(try EntityKey("Book:1"), of: try OriginName("books"))
+        let (id, cause) = (EntryID(name), ChangeCause(.client))
+        try await store.commits.submit { writer throws(StoreError) in
+            let update = EntityUpdates(
+                scope: scope,
+                revision: try writer.revisions.next(),
+                cause: cause,
+                hiddenFrom: [],
+                change: EntityChange(name, at: RowKey(scope, id), .created, .put(id, cause))
+            )
+            writer.tell([update])
+            _ = store.changes.take()
+        }
+        #expect(store.changes.take().isCut)
     }
 
     @Test("A group's changes are published at its end, in the order of its steps")
