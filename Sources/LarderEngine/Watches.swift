@@ -169,8 +169,9 @@ package struct WatchOrder: Equatable, Sendable {
 
     /// Takes the revision in a `Last-Event-ID` header, which a browser sends when it comes back.
     ///
-    /// The revision replaces the `since` of the URL, which is where the browser began, and the first
-    /// list: only events after the list have an id.
+    /// The revision replaces the `since` of the URL, which is where the browser began.
+    ///
+    /// No list comes first then, as only events after a list have an id.
     package mutating func takeLastEventID(_ text: String) throws(Problem) {
         since = try Self.revision(Int64(text), text, "Last-Event-ID")
         listsFirst = false

@@ -125,7 +125,7 @@ extension StoreWriter {
     func tell(_ updates: [EntityUpdates]) {
         guard !updates.isEmpty else { return }
         guard shared.changes.isWatched || !shared.watches.isEmpty else {
-            // A watcher that joins before the step is published has to read the log for the answers.
+            // A watcher that joins before the step is published reads the log for the answers.
             return shared.changes.isNotWhole()
         }
         var changes: [Change] = []
