@@ -89,7 +89,7 @@ struct TemporaryNames: EnginePart {
         resolved.command.request.url = try command.request.url.map { url throws(Problem) in
             try replaced(url, replacement)
         }
-        if isJSON { resolved.body = replacement.replaced(inJSON: body) }
+        resolved.body = replacement.replaced(inBody: body, mediaType)
         return resolved
     }
 
@@ -393,10 +393,14 @@ extension IDReplacement {
     fileprivate func replaced(in request: QueuedRequest) -> QueuedRequest {
         var request = request
         request.url = replaced(in: request.url) ?? request.url
-        if request.mediaType.map(MediaType.isAnyJSON) == true {
-            request.body = replaced(inJSON: request.body)
-        }
+        request.body = replaced(inBody: request.body, request.mediaType)
         return request
+    }
+
+    /// A body with the real ids if its type is JSON; any other as it is.
+    fileprivate func replaced(inBody body: [UInt8], _ mediaType: String?) -> [UInt8] {
+        guard let mediaType, MediaType.isAnyJSON(mediaType) else { return body }
+        return replaced(inJSON: body, isPatch: MediaType.isJSONPatch(mediaType))
     }
 }
 

@@ -24,13 +24,12 @@ package struct IDReplacement: Equatable, Sendable {
                 return values[only.id] ?? value
             }
             return .string(replaced(in: text, found) { $0 })
-        case .array(let elements): return .array(elements.map(replaced))
+        case .array(let elements): return .array(elements.map { replaced(in: $0) })
         case .object(let members):
             return .object(
                 members.map { member in
-                    let found = TemporaryID.occurrences(in: member.name)
-                    return JSONMember(
-                        name: replaced(in: member.name, found) { $0 },
+                    JSONMember(
+                        name: renamed(member.name),
                         value: replaced(in: member.value)
                     )
                 }
@@ -39,12 +38,32 @@ package struct IDReplacement: Equatable, Sendable {
     }
 
     /// Bytes that are not JSON stay as they are, as do those that name none of the ids.
-    package func replaced(inJSON bytes: [UInt8]) -> [UInt8] {
+    ///
+    /// With `isPatch` they are a JSON Patch (RFC 6902), whose `path` and `from` are JSON pointers.
+    package func replaced(inJSON bytes: [UInt8], isPatch: Bool = false) -> [UInt8] {
         let names = Self.names(inJSON: bytes)
         guard names.contains(where: { values[$0] != nil }),
             let value = try? JSONValue(parsing: bytes)
         else { return bytes }
-        return replaced(in: value).bytes
+        guard isPatch, let operations = value.elements else { return replaced(in: value).bytes }
+        return JSONValue.array(operations.map { renamedOperation($0) }).bytes
+    }
+
+    private func renamedOperation(_ value: JSONValue) -> JSONValue {
+        guard case .object(let members) = value else { return replaced(in: value) }
+        return .object(
+            members.map { member in
+                let isPlace = member.name == "path" || member.name == "from"
+                let text = isPlace ? member.value.string : nil
+                guard let text, let pointer = try? JSONPointer(text) else {
+                    return JSONMember(
+                        name: renamed(member.name),
+                        value: replaced(in: member.value)
+                    )
+                }
+                return JSONMember(name: member.name, value: .string(replaced(in: pointer).text))
+            }
+        )
     }
 
     /// The temporary ids in a JSON text, however its strings are escaped.
@@ -58,10 +77,61 @@ package struct IDReplacement: Equatable, Sendable {
         return TemporaryID.occurrences(in: value.bytes).map(\.id)
     }
 
+    /// The effect with the ids in its values and pointers; as it is if no effect can have them.
     package func replaced(in effect: Effect) -> Effect {
-        let bytes = effect.bytes
-        guard !TemporaryID.occurrences(in: bytes).isEmpty else { return effect }
-        return (try? Effect(parsing: replaced(inJSON: bytes))) ?? effect
+        guard !TemporaryID.occurrences(in: effect.bytes).isEmpty else { return effect }
+        let made = renamed(effect)
+        return (try? Effect(parsing: made.bytes)) ?? effect
+    }
+
+    private func renamed(_ effect: Effect) -> Effect {
+        switch effect {
+        case .put(let value): .put(replaced(in: value))
+        case .merge(let patch): .merge(replaced(in: patch))
+        case .patch(let operations): .patch(operations.map { renamed($0) })
+        case .set(let assignments, let unset):
+            .set(
+                assignments.map {
+                    JSONAssignment(replaced(in: $0.pointer), replaced(in: $0.value))
+                },
+                unset: unset.map { replaced(in: $0) }
+            )
+        case .add(let additions):
+            .add(additions.map { JSONAddition(replaced(in: $0.pointer), $0.number) })
+        case .listAdd(let changes): .listAdd(changes.map { renamed($0) })
+        case .listRemove(let changes): .listRemove(changes.map { renamed($0) })
+        case .all(let effects): .all(effects.map { renamed($0) })
+        case .replace, .delete, .none: effect
+        }
+    }
+
+    private func renamed(_ operation: JSONPatchOperation) -> JSONPatchOperation {
+        let path = replaced(in: operation.path)
+        return switch operation {
+        case .add(_, let value): .add(path, replaced(in: value))
+        case .remove: .remove(path)
+        case .replace(_, let value): .replace(path, replaced(in: value))
+        case .move(let from, _): .move(from: replaced(in: from), to: path)
+        case .copy(let from, _): .copy(from: replaced(in: from), to: path)
+        case .test(_, let value): .test(path, replaced(in: value))
+        }
+    }
+
+    private func renamed(_ change: JSONListChange) -> JSONListChange {
+        JSONListChange(
+            replaced(in: change.pointer),
+            by: change.key.map { renamed($0) },
+            values: change.values.map { replaced(in: $0) }
+        )
+    }
+
+    /// An id is part of one token, also where it has a slash.
+    private func replaced(in pointer: JSONPointer) -> JSONPointer {
+        JSONPointer(tokens: pointer.tokens.map { renamed($0) })
+    }
+
+    private func renamed(_ text: String) -> String {
+        replaced(in: text, TemporaryID.occurrences(in: text)) { $0 }
     }
 
     /// The id is percent-encoded; nil if the result is not a URL.

@@ -64,4 +64,51 @@ struct IDReplacementTests {
         let expected = #"{"type":"list_add","value":{"/items":[{"id":42,"n":1.50}]}}"#
         #expect(String(decoding: made.bytes, as: UTF8.self) == expected)
     }
+
+    @Test(
+        "In a JSON pointer an id is part of one token, also where it has a slash or a tilde",
+        arguments: [
+            (
+                #"{"type":"set","value":{"set":{"/done/NAME":true},"unset":["/open/NAME"]}}"#,
+                #"{"type":"set","value":{"set":{"/done/a~1b~0":true},"unset":["/open/a~1b~0"]}}"#
+            ),
+            (
+                #"{"type":"add","value":{"/votes/{{id:NAME}}/up":1}}"#,
+                #"{"type":"add","value":{"/votes/a~1b~0/up":1}}"#
+            ),
+            (
+                #"{"type":"list_add","value":{"/of/NAME":["NAME"]}}"#,
+                #"{"type":"list_add","value":{"/of/a~1b~0":["a/b~"]}}"#
+            ),
+            (
+                #"{"type":"merge","value":{"/NAME":"/NAME"}}"#,
+                #"{"type":"merge","value":{"/a/b~":"/a/b~"}}"#
+            ),
+        ]
+    )
+    func pointers(text: String, expected: String) throws {
+        let named = text.replacing("NAME", with: Self.name)
+        let effect = try Effect(parsing: Array(named.utf8))
+        let made = try replacement(.string("a/b~")).replaced(in: effect)
+        #expect(String(decoding: made.bytes, as: UTF8.self) == expected)
+    }
+
+    @Test("The pointers of a JSON Patch get the id as a part of one token, in a body, too")
+    func patches() throws {
+        let text = """
+            [{"op":"move","from":"/a/NAME","path":"/b/NAME"},\
+            {"op":"add","path":"/c","value":{"path":"/NAME"}}]
+            """
+        let expected = """
+            [{"op":"move","from":"/a/x~1y","path":"/b/x~1y"},\
+            {"op":"add","path":"/c","value":{"path":"/x/y"}}]
+            """
+        let body = text.replacing("NAME", with: Self.name)
+        let replacement = try replacement(.string("x/y"))
+        let made = replacement.replaced(inJSON: Array(body.utf8), isPatch: true)
+        #expect(String(decoding: made, as: UTF8.self) == expected)
+        let effect = try Effect(parsing: Array(#"{"type":"patch","value":\#(body)}"#.utf8))
+        let renamed = String(decoding: replacement.replaced(in: effect).bytes, as: UTF8.self)
+        #expect(renamed == #"{"type":"patch","value":\#(expected)}"#)
+    }
 }
