@@ -163,6 +163,39 @@ extension JSONValue {
         return value
     }
 
+    /// The values at places, as ``value(at:)`` has each; no object is looked through for each place.
+    package func values(at places: [JSONPointer]) -> [JSONPointer: JSONValue] {
+        var found: [JSONPointer: JSONValue] = [:]
+        collect(places, from: 0, to: &found)
+        return found
+    }
+
+    /// More names than these are looked for in a table.
+    private static let scannedNamesMax = 8
+
+    /// Adds the values at places, of which so many tokens have led here.
+    private func collect(
+        _ places: [JSONPointer],
+        from depth: Int,
+        to found: inout [JSONPointer: JSONValue]
+    ) {
+        var inner: [JSONName: [JSONPointer]] = [:]
+        for place in places {
+            if place.tokens.count == depth {
+                found[place] = self
+            } else {
+                inner[JSONName(place.tokens[depth]), default: []].append(place)
+            }
+        }
+        let members = self.members ?? []
+        let table = inner.count > Self.scannedNamesMax ? members.lastIndexes : [:]
+        for (name, places) in inner {
+            let known = table[name].map { members[$0].value }
+            let value = table.isEmpty ? child(name.text) : known
+            value?.collect(places, from: depth + 1, to: &found)
+        }
+    }
+
     private func child(_ token: String) -> JSONValue? {
         switch self {
         case .object: self[token]

@@ -1,3 +1,5 @@
+import LarderModel
+
 /// The places of a target that effects assign to: what another device's edit would be lost in.
 ///
 /// Additions to numbers and lists are left out, as they keep what others have added.
@@ -7,7 +9,12 @@ package enum TouchedPlaces: Equatable, Sendable {
 
     package var isEmpty: Bool { self == .places([]) }
 
+    /// Of merges with more bytes of names than ``Limits/touchedBytesMax``, the target is one place.
     package init(_ effects: [Effect]) {
+        guard effects.reduce(0, { $0 + $1.mergedBytes }) <= Limits.touchedBytesMax else {
+            self = .whole
+            return
+        }
         var places: [JSONPointer] = []
         for effect in effects { places += effect.touchedPlaces }
         self = places.contains(.whole) ? .whole : .places(places)
@@ -23,6 +30,15 @@ extension Effect {
         case .patch(let operations): operations.flatMap(\.touchedPlaces)
         case .all(let effects): effects.flatMap(\.touchedPlaces)
         case .add, .listAdd, .listRemove, .none: []
+        }
+    }
+
+    /// Bytes of the places that merges touch: a long name counts at each place below it.
+    fileprivate var mergedBytes: Int {
+        switch self {
+        case .merge(let patch): patch.mergedBytes(below: 0)
+        case .all(let effects): effects.reduce(0) { $0 + $1.mergedBytes }
+        case .put, .replace, .delete, .set, .patch, .add, .listAdd, .listRemove, .none: 0
         }
     }
 }
@@ -43,6 +59,14 @@ extension JSONValue {
             return members?.isEmpty == true && place == .whole ? [] : [place]
         }
         return members.flatMap { $0.value.mergedPlaces(below: place.appending($0.name)) }
+    }
+
+    fileprivate func mergedBytes(below bytes: Int) -> Int {
+        guard case .object(let members) = self, !members.isEmpty else { return bytes }
+        return members.reduce(0) { sum, member in
+            let name = MemoryLayout<String>.size + member.name.utf8.count
+            return sum + member.value.mergedBytes(below: bytes + name)
+        }
     }
 }
 
@@ -73,8 +97,7 @@ package enum TouchedValues: Sendable {
         case (.json, .whole) where isPart: return nil
         case (.json(let value), .whole): self = .values([.whole: value])
         case (.json(let value), .places(let places)):
-            var values: [JSONPointer: JSONValue] = [:]
-            for place in places { values[place] = value.value(at: place) }
+            let values = value.values(at: places)
             guard !isPart || places.allSatisfy({ values[$0] != nil }) else { return nil }
             self = .values(values)
         }
@@ -99,12 +122,23 @@ package enum TouchedValues: Sendable {
         switch (places, self, other) {
         case (.whole, _, _): return true
         case (.places(let places), .values(let values), .values(let others)):
+            let touched = Set(places)
             return Set(values.keys).union(others.keys).allSatisfy { place in
-                if places.contains(where: { place.tokens.starts(with: $0.tokens) }) { return true }
-                guard let value = values[place], let other = others[place] else { return false }
-                return value.isSame(as: other)
+                if let value = values[place], let other = others[place], value.isSame(as: other) {
+                    return true
+                }
+                return place.isWithin(anyOf: touched)
             }
         case (_, _, _): return isSame(as: other)
+        }
+    }
+}
+
+extension JSONPointer {
+    /// Whether it is one of the places or within one.
+    fileprivate func isWithin(anyOf places: Set<JSONPointer>) -> Bool {
+        (0...tokens.count).contains { count in
+            places.contains(JSONPointer(tokens: Array(tokens.prefix(count))))
         }
     }
 }

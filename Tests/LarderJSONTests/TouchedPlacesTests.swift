@@ -78,4 +78,52 @@ struct TouchedPlacesTests {
         #expect(TouchedValues(parsing: Array("[1]".utf8)) == nil)
         #expect(TouchedValues(parsing: Array(#"{"a":1}"#.utf8)) == nil)
     }
+
+    @Test("A merge whose places would have far more bytes than it has touches the whole target")
+    func manyBytes() throws {
+        let members = (0..<5_000).map { JSONMember(name: "n\($0)", value: .bool(true)) }
+        let flat = JSONValue.object(members)
+        #expect(TouchedPlaces([.merge(flat)]) != .whole)
+        let deep = (0..<400).reduce(flat) { value, _ in
+            .object([JSONMember(name: "a", value: value)])
+        }
+        let long = JSONValue.object([
+            JSONMember(name: String(repeating: "a", count: 10_000), value: flat)
+        ])
+        #expect(TouchedPlaces([.merge(deep)]) == .whole)
+        #expect(TouchedPlaces([.all([.merge(long), .none])]) == .whole)
+    }
+
+    @Test("The values at many places are those at each of them")
+    func manyPlaces() throws {
+        var text = (0..<20_000).map { "\"n\($0)\":\($0)" }.joined(separator: ",")
+        text = "{\(text),\"list\":[[1],{\"a\":2}],\"n7\":{\"a\":3,\"a\":4},\"\":5}"
+        let value = try JSONValue(parsing: Array(text.utf8))
+        let others = [
+            "", "/", "/list/0/0", "/list/1/a", "/list/2", "/list/-", "/n7/a", "/n8/a", "/none/a",
+        ]
+        let texts = (0..<30_000).map { "/n\($0)" } + others
+        let places = try texts.map { try JSONPointer($0) }
+        let values = value.values(at: places)
+        #expect(values.count == 20_000 + 5)
+        for place in places.suffix(others.count) + places.prefix(9) {
+            #expect(values[place] == value.value(at: place), "\(place.text)")
+        }
+        #expect(values[places[29_999]] == nil)
+    }
+
+    @Test("Values differ only at places if all others are the same, by their bytes")
+    func onlyAt() throws {
+        let touched = try pointers("/a", "/caf\u{E9}/x")
+        func values(_ text: String) throws -> TouchedValues {
+            let places = try pointers("/a/b", "/caf\u{E9}/x", "/cafe\u{301}/x")
+            return try #require(TouchedValues(places, in: content(text), bytes: nil))
+        }
+        let old = try values(#"{"a":{"b":1}}"#)
+        #expect(try values(#"{"a":{"b":2}}"#).differs(from: old, onlyAt: touched))
+        let new = try values("{\"a\":{\"b\":1},\"caf\u{E9}\":{\"x\":1}}")
+        #expect(new.differs(from: old, onlyAt: touched))
+        let other = try values("{\"a\":{\"b\":1},\"cafe\u{301}\":{\"x\":1}}")
+        #expect(!other.differs(from: old, onlyAt: touched))
+    }
 }
