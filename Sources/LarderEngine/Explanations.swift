@@ -229,7 +229,10 @@ extension PendingExplanation {
         var isTruncated = changes.count > Limits.toldPendingMax
         for (place, change) in changes.enumerated() {
             guard !cancellation.isGivenUp else { break }
-            let reason = run.add(values.resolved(effects[place], on: run.content))
+            let effect = effects[place]
+            let reason = run.add(
+                run.stepsLeft > 0 ? values.resolved(effect, on: run.content) : effect
+            )
             guard place < Limits.toldPendingMax else { continue }
             var step = PendingStep(change.modifier, change.state, effects[place])
             if change.isAnswered { step.answered = true }

@@ -52,7 +52,9 @@ struct TargetValues {
     /// The view of it; takes what it needs from `steps`.
     func view(_ effects: [Effect], steps: inout Int) -> View {
         var run = run(steps: steps)
-        for effect in effects { run.add(resolved(effect, on: run.content)) }
+        for effect in effects {
+            run.add(run.stepsLeft > 0 ? resolved(effect, on: run.content) : effect)
+        }
         steps = run.stepsLeft
         return run.view
     }

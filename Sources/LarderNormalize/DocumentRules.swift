@@ -68,6 +68,11 @@ extension DocumentRules {
         var run = ViewRun(base, isPart: isPart, steps: steps, form: form)
         var gone: Set<EntityKey> = []
         for effect in effects {
+            guard run.stepsLeft > 0 else {
+                // Each effect that puts something into the document is left out now.
+                run.add(effect)
+                continue
+            }
             run.add(
                 try resolved(effect, on: run.content) { (placed) throws(Failure) in
                     if let shown = try showing(placed) { return shown }
@@ -115,25 +120,31 @@ extension DocumentRules {
             }
             return .set(shown, unset: unset)
         case .patch(let operations):
+            let around = neighbours(of: operations, in: content)
             return .patch(
                 try operations.map { (operation) throws(Failure) in
-                    try resolved(operation, on: content, showing)
+                    try resolved(operation, beside: around, showing)
                 }
             )
         case .listAdd(let changes):
+            let lists = elements(at: changes.map(\.pointer), of: content)
             return .listAdd(
                 try changes.map { (change) throws(Failure) in
-                    try resolved(change, on: content, showing)
+                    try resolved(change, on: lists[change.pointer] ?? [], showing)
                 }
             )
         case .listRemove(let changes):
-            return .listRemove(changes.map { removing($0, from: content) })
+            let lists = elements(at: changes.map(\.pointer), of: content)
+            return .listRemove(changes.map { removing($0, from: lists[$0.pointer] ?? []) })
         case .all(let effects):
             var run = ViewRun(content, form: form)
             var all: [Effect] = []
+            var isLeftOut = false
             for effect in effects {
-                all.append(try resolved(effect, on: run.content, showing: showing))
-                run.add(all[all.count - 1])
+                let next = try resolved(effect, on: run.content, showing: showing)
+                all.append(next)
+                // All of them are left out with one that does not fit.
+                if !isLeftOut { isLeftOut = run.add(next) != nil }
             }
             return .all(all)
         case .merge, .add, .delete, .none, .replace: return effect
@@ -186,12 +197,13 @@ extension DocumentRules {
             return effects.flatMap { removed(byMember: $0, from: content) }
         }
         guard case .listRemove(let changes) = effect else { return [] }
+        let lists = elements(at: changes.map(\.pointer), of: content)
         return changes.flatMap { change -> [EntityKey] in
             guard let name = change.key else { return [] }
             let steps = change.pointer.tokens.map(Step.init(token:)) + [Step(token: "-")]
             let values = change.values.filter { $0.members == nil }
             let named = Set(values.map { JSONIdentity($0) })
-            let rows = elements(at: change.pointer, of: content).filter { element in
+            let rows = (lists[change.pointer] ?? []).filter { element in
                 element[name].map { named.contains(JSONIdentity($0)) } ?? false
             }
             // A rule for the path needs no more than the key.
@@ -202,13 +214,12 @@ extension DocumentRules {
 
     private func resolved<Failure: Error>(
         _ operation: JSONPatchOperation,
-        on content: TargetContent,
+        beside neighbours: [JSONPointer: Set<String>],
         _ showing: (Placed) throws(Failure) -> JSONValue
     ) throws(Failure) -> JSONPatchOperation {
         switch operation {
         case .add(let path, let value):
-            let list = JSONPointer(tokens: path.tokens.dropLast())
-            let around = neighbours(in: elements(at: list, of: content))
+            let around = neighbours[JSONPointer(tokens: path.tokens.dropLast())] ?? []
             let steps = path.tokens.map(Step.init(token:))
             return .add(path, try shown(value, steps, beside: around, showing))
         case .replace(let path, let value):
@@ -219,7 +230,7 @@ extension DocumentRules {
 
     private func resolved<Failure: Error>(
         _ change: JSONListChange,
-        on content: TargetContent,
+        on elements: [JSONValue],
         _ showing: (Placed) throws(Failure) -> JSONValue
     ) throws(Failure) -> JSONListChange {
         let list = change.pointer.tokens.map(Step.init(token:))
@@ -227,7 +238,6 @@ extension DocumentRules {
         guard change.values.contains(where: { key(of: $0, at: steps) != nil }) else {
             return change
         }
-        let elements = elements(at: change.pointer, of: content)
         let known = Set(elements.compactMap { key(of: $0, at: steps) })
         let around = neighbours(in: elements)
         var values: [JSONValue] = []
@@ -241,20 +251,38 @@ extension DocumentRules {
     /// The elements themselves stand for the entities that are to be removed.
     private func removing(
         _ change: JSONListChange,
-        from content: TargetContent
+        from elements: [JSONValue]
     ) -> JSONListChange {
         let steps = change.pointer.tokens.map(Step.init(token:)) + [Step(token: "-")]
         let keys = Set(change.values.compactMap { key(of: $0, at: steps) })
         guard !keys.isEmpty, change.key == nil else { return change }
-        let removed = elements(at: change.pointer, of: content).filter { element in
+        let removed = elements.filter { element in
             key(of: element, at: steps).map(keys.contains) ?? false
         }
         return JSONListChange(change.pointer, values: change.values + removed)
     }
 
-    private func elements(at pointer: JSONPointer, of content: TargetContent) -> [JSONValue] {
+    /// The lists at places; a place without a list is left out.
+    private func elements(
+        at places: [JSONPointer],
+        of content: TargetContent
+    ) -> [JSONPointer: [JSONValue]] {
         let value = content == .unknown ? form : content.json
-        return value?.value(at: pointer)?.elements ?? []
+        return value?.values(at: places).compactMapValues(\.elements) ?? [:]
+    }
+
+    /// The members of the elements of each list to which operations add an entity.
+    private func neighbours(
+        of operations: [JSONPatchOperation],
+        in content: TargetContent
+    ) -> [JSONPointer: Set<String>] {
+        let lists = operations.compactMap { operation -> JSONPointer? in
+            guard case .add(let path, let value) = operation,
+                key(of: value, at: path.tokens.map(Step.init(token:))) != nil
+            else { return nil }
+            return JSONPointer(tokens: path.tokens.dropLast())
+        }
+        return elements(at: lists, of: content).mapValues { neighbours(in: $0) }
     }
 
     private func neighbours(in elements: [JSONValue]) -> Set<String> {

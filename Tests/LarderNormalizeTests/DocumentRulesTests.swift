@@ -166,4 +166,47 @@ struct DocumentRulesTests {
         #expect(found.map(\.pointer.text) == ["/items/1", "/first"])
         #expect(try document().places(of: [key], in: value, atMost: 1).count == 1)
     }
+
+    @Test("The neighbours of objects that a patch adds are looked at once for each list")
+    func manyNeighbours() throws {
+        let members = (0..<200).map { "\"n\($0)\":0" }.joined(separator: ",")
+        let elements = Array(repeating: "{\(members)}", count: 100).joined(separator: ",")
+        let operations = (0..<5_000).map {
+            #"{"op":"add","path":"/items/-","value":{"type":"Todo","id":\#($0)}}"#
+        }
+        let other = #"{"op":"add","path":"/other/0","value":\#(Self.todo)}"#
+        let patch = (operations + [other]).joined(separator: ",")
+        var neighbours: [String: Set<String>] = [:]
+        let shown = try view(
+            document(),
+            #"{"items":[\#(elements)],"other":[{"x":1}]}"#,
+            [#"{"type":"patch","value":[\#(patch)]}"#]
+        ) { placed in
+            neighbours[placed.key.text] = placed.neighbours
+            return placed.object
+        }
+        guard case .json(let value) = shown.content else {
+            Issue.record("the patch does not show")
+            return
+        }
+        #expect(value["items"]?.elements?.count == 5_100)
+        #expect(neighbours["Todo:4999"]?.count == 200)
+        #expect(neighbours["Todo:7"] == ["x"])
+    }
+
+    @Test("Once a view has used its steps, no effect is looked into")
+    func noSteps() throws {
+        var steps = 0
+        var looks = 0
+        let put = try effect(#"{"type":"put","value":{"items":[\#(Self.todo)]}}"#)
+        let add = try effect(#"{"type":"list_add","value":{"/items":[\#(Self.todo)]}}"#)
+        let base = TargetContent.json(try json(#"{"items":[]}"#))
+        let view = try document().view(of: base, [put, .all([add, put])], steps: &steps) { placed in
+            looks += 1
+            return placed.object
+        }
+        #expect(looks == 0)
+        #expect(view.content == .base)
+        #expect(view.leftOut.map(\.reason.cause) == [.tooMuchWork, .tooMuchWork])
+    }
 }
