@@ -23,6 +23,9 @@ private struct TemplateWriter {
     private let merged: [MergedEntity]
     private var form: FormWriter
     private let bytesMax: Int
+    /// Bytes of stored values that late ones may still be compared with: in proportion to the answer,
+    /// as each of its slots may show a large value.
+    private var comparedBytesLeft: Int
     /// The number of the first key that no slot has had yet.
     private var fresh = 0
     private var scratch = CutBuilder()
@@ -37,6 +40,7 @@ private struct TemplateWriter {
         listed = ListedMembers(split.skeleton)
         finders = Array(repeating: nil, count: split.keys.count)
         bytesMax = Limits.templateBytesMax(bodyBytes: bytes.count)
+        comparedBytesLeft = bytesMax
         form = FormWriter(.template, capacity: 1_024 + 16 * split.occurrences.count)
     }
 
@@ -239,8 +243,8 @@ extension TemplateWriter {
 
     /// Whether the slot has to keep its own bytes of a member.
     ///
-    /// A late value is kept only if it equals the entity's value. Otherwise the newer value is
-    /// shown.
+    /// A late value is kept only if it equals the entity's value. Otherwise, or if it was not
+    /// compared, the newer value is shown.
     private mutating func isOwn(
         _ member: Split.Member,
         _ value: EntityBody.Member,
@@ -259,6 +263,8 @@ extension TemplateWriter {
         }
         guard !isSame else { return false }
         guard isLate else { return true }
+        comparedBytesLeft -= value.value.count
+        guard comparedBytesLeft >= 0 else { return false }
         let now = PlaceholderJSON(held.part(value.value), hasReferences: value.hasReferences)
         guard let now, let came = scratch.text else { return false }
         return came.isSame(as: now)

@@ -110,4 +110,20 @@ struct NormalizeWorkTests {
         }
         #expect(body.references.count == 5_001)
     }
+
+    @Test("A large value is not read for each place where a late answer has another one")
+    func lateAnswer() throws {
+        let list = Array(repeating: "0", count: 100_000).joined(separator: ",")
+        var store = try PlainStore()
+        let now = #"{"type":"A","id":1,"m":[\#(list)]}"#
+        let new = try store.put(now, fetch: 5)
+        let late = Array(repeating: #"{"type":"A","id":1,"m":[]}"#, count: 20_000)
+        let text = "[\(late.joined(separator: ","))]"
+        let answer = try store.put(text, fetch: 4)
+        // No slot has a text of its own, so each shows the newer value.
+        #expect(answer.template.count < text.utf8.count / 2)
+        #expect(try store.text(of: new) == now)
+        let spaced = try store.put(#"{"type":"A","id":1,"m":[ \#(list)]}"#, fetch: 4)
+        #expect(try store.text(of: spaced) == #"{"type":"A","id":1,"m":[ \#(list)]}"#)
+    }
 }
