@@ -213,13 +213,16 @@ extension Template {
     private struct References {
         var order: [Int] = []
         var lists: [Int: [Int]] = [:]
+        /// The same lists: an entity may have one at each of its places.
+        var known: [Int: Set<Int>] = [:]
     }
 
     private func add(_ slot: Int, _ skeleton: Skeleton, to found: inout References) {
         let list = skeleton.shapes[slots[slot].shape].list
-        if found.lists[slots[slot].key] == nil { found.order.append(slots[slot].key) }
-        if found.lists[slots[slot].key]?.contains(list) != true {
-            found.lists[slots[slot].key, default: []].append(list)
+        let key = slots[slot].key
+        if found.lists[key] == nil { found.order.append(key) }
+        if found.known[key, default: []].insert(list).inserted {
+            found.lists[key, default: []].append(list)
         }
     }
 

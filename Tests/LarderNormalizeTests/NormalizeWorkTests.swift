@@ -126,4 +126,19 @@ struct NormalizeWorkTests {
         let spaced = try store.put(#"{"type":"A","id":1,"m":[ \#(list)]}"#, fetch: 4)
         #expect(try store.text(of: spaced) == #"{"type":"A","id":1,"m":[ \#(list)]}"#)
     }
+
+    @Test("An entity is referred to once, by each of the many lists that show it")
+    func manyLists() throws {
+        let members = (0..<20_000).map { #""k\#($0)":{"type":"A","id":1,"m\#($0)":0}"# }
+        var store = try PlainStore()
+        let answer = try store.put("{\(members.joined(separator: ","))}")
+        let skeleton = try Skeleton(answer.skeleton)
+        let references = try Template(answer.template, skeleton).references(skeleton)
+        #expect(references.map(\.key.text) == ["A:1"])
+        guard case .answer(let lists)? = references.first?.place else {
+            Issue.record("the answer does not refer to it")
+            return
+        }
+        #expect(Set(lists).count == 20_000 && lists.count == 20_000)
+    }
 }
