@@ -211,7 +211,7 @@ struct FlightRun: ~Copyable {
             isStored: freshness.mayBeStored,
             for: TargetName(plan.key.scope, id),
             goesOnInMemory: true,
-            mayBeCutJSON: reply.endsWithConnection && ResponseHead.isJSON(reply.headers)
+            mayBeCutJSON: reply.endsWithConnection && ResponseHead.isJSONInASCII(reply.headers)
         )
         var client = flight.handOver(reply, isStored: freshness.mayBeStored)
         if client != nil { machine.handedOver() }

@@ -239,6 +239,19 @@ package struct ResponseHead: Equatable, Sendable {
         return type == "application/json" || type.hasSuffix("+json")
     }
 
+    /// Whether `headers` announce JSON whose brackets and quotation marks can be counted by bytes.
+    ///
+    /// In UTF-16, Shift_JIS or GBK the byte of one may be a part of another character.
+    package static func isJSONInASCII(_ headers: HeaderFields) -> Bool {
+        let parameters = headers["Content-Type"]?.lowercased().split(separator: ";").dropFirst()
+        let charsets = (parameters ?? []).compactMap { parameter -> String? in
+            let text = String(parameter).filter { $0 != " " && $0 != "\t" && $0 != "\"" }
+            return text.hasPrefix("charset=") ? String(text.dropFirst("charset=".count)) : nil
+        }
+        let known = ["utf-8", "utf8", "us-ascii", "iso-8859-1"]
+        return isJSON(headers) && charsets.allSatisfy { known.contains($0) }
+    }
+
     /// Whether this is a 2xx with HTML.
     package var isPage: Bool { (200..<300).contains(status) && FlightRules.isHTML(essence) }
 

@@ -209,4 +209,18 @@ struct FlightRulesTests {
         #expect(ResponseHead.of(200).essence == "")
         #expect(ResponseHead.of(200).retryAfter == nil)
     }
+
+    @Test(
+        "The brackets of JSON are counted only in a charset that extends ASCII byte by byte",
+        arguments: [
+            ("application/json", true), ("application/ld+json; charset=\"UTF-8\"", true),
+            ("application/json;Charset=utf-8;profile=x", true), ("text/html", false), ("", false),
+            ("application/json; charset=GBK", false), ("application/json;charset=utf-16", false),
+            ("application/json; profile=x; charset=Shift_JIS", false),
+        ]
+    )
+    func countable(type: String, expected: Bool) {
+        let headers = HeaderFields([HeaderFields.Field(name: "Content-Type", value: type)])
+        #expect(ResponseHead.isJSONInASCII(headers) == expected)
+    }
 }
