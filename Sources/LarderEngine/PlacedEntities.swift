@@ -108,7 +108,7 @@ struct PlacedChanges: EnginePart {
     ///
     /// `effects` are those of the changes, and `documents` is what
     /// ``documents(_:_:_:known:)`` has of their targets. Objects after the first
-    /// ``Limits/placedEntitiesMax`` are shown as they were written.
+    /// ``Limits/placedEntitiesMax``, or after so many bytes, are shown as they were written.
     func adding(
         to changes: [NewChange],
         _ effects: [Effect],
@@ -121,7 +121,7 @@ struct PlacedChanges: EnginePart {
         for (place, change) in changes.enumerated() { places[change.id] = place }
         var members: [EntryID: JSONValue] = [:]
         var waiting = Array(zip(changes.map(\.id), effects))
-        var next = 0
+        var (next, byteCount) = (0, 0)
         while next < waiting.count {
             let (parent, effect) = waiting[next]
             next += 1
@@ -130,12 +130,13 @@ struct PlacedChanges: EnginePart {
                 let isNamed = places[id].map { !all[$0].isImplied } ?? false
                 let object = written.laid(over: .object([]))
                 let merged = object.laid(over: members[id] ?? .object([]))
-                guard let said = Effect.assigning(merged)
-                else { continue }
+                guard let said = Effect.assigning(merged)?.bytes else { continue }
+                byteCount += said.count
+                guard byteCount <= Limits.placedBytesMax else { return all }
                 if places[id] == nil {
                     guard all.count - changes.count < Limits.placedEntitiesMax else { return all }
                     places[id] = all.count
-                    var implied = NewChange(of: id, said.bytes, scope, context)
+                    var implied = NewChange(of: id, said, scope, context)
                     implied.isImplied = true
                     all.append(implied)
                 }
@@ -145,7 +146,7 @@ struct PlacedChanges: EnginePart {
                 }
                 guard !isNamed else { continue }
                 members[id] = merged
-                all[place].effect = said.bytes
+                all[place].effect = said
                 if let own = Effect.assigning(object) { waiting.append((id, own)) }
             }
         }

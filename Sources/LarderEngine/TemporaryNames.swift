@@ -177,8 +177,11 @@ struct TemporaryNames: EnginePart {
                 made[name] = change.target
             }
             var waiting = [(parent: change.target, effect: change.effect)]
+            var room = Limits.placedBytesMax
             while let (parent, effect) = waiting.popLast() {
-                guard !TemporaryID.occurrences(in: effect.bytes).isEmpty else { continue }
+                let bytes = effect.bytes
+                room -= bytes.count
+                guard room >= 0, !TemporaryID.occurrences(in: bytes).isEmpty else { continue }
                 let placed = context.origins.placed(by: effect, in: parent, for: scope.scope.uid)
                 for (id, object) in placed {
                     if let name = id.temporary, made[name] == nil { made[name] = id }

@@ -135,6 +135,11 @@ extension Limits {
     ///
     /// A larger write is that of a whole page; its other objects are shown as they were written.
     package static let placedEntitiesMax = 200
+    /// Bytes of what the objects say of such entities: four times a command.
+    ///
+    /// An object within others is in what each of them says, and one that comes often is merged
+    /// again each time.
+    package static let placedBytesMax = 4 << 20
     /// Elements of a list that say which members its objects have.
     package static let neighboursMax = 100
     /// Rows of an answer that are named with the writes that wait or failed on them.

@@ -376,6 +376,26 @@ struct ListObjectTests {
         #expect(own == #"{"type":"Todo","id":8,"title":"jam"}"#)
     }
 
+    @Test("Objects within each other say no more of their entities than a write may take")
+    func nestedObjects() async throws {
+        let url = try await list()
+        let text = String(repeating: "x", count: 200_000)
+        let nested = (0..<100).reduce("\"\(text)\"") { inner, id in
+            #"{"type":"Todo","id":\#(id),"in":\#(inner)}"#
+        }
+        let again = (0..<5_000).map { #"{"type":"Todo","id":1,"m\#($0)":\#($0)}"# }
+        for objects in [nested, again.joined(separator: ",")] {
+            let json = #"{"type":"list_add","value":{"/items":[\#(objects)]}}"#
+            let effect = try Effect.json(json)
+            let change = NewChange(id: try EntryID(url), effect: effect.bytes)
+            let changes = PlacedChanges(context: fixture.engine.context)
+                .adding(to: [change], [effect], [:], fixture.scope)
+            #expect(changes.count > 1)
+            let placed = changes.dropFirst().reduce(0) { $0 + $1.effect.count }
+            #expect(placed > 1_000 && placed <= Limits.placedBytesMax)
+        }
+    }
+
     @Test("A follower gets a snapshot for a write that changes a marker only")
     func markers() async throws {
         let url = try await list()
