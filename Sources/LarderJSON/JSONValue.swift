@@ -163,7 +163,7 @@ extension JSONValue {
         return value
     }
 
-    /// The values at places, as ``value(at:)`` has each; no object is looked through for each place.
+    /// The values at places, as ``value(at:)`` has each, without a search for each of them.
     package func values(at places: [JSONPointer]) -> [JSONPointer: JSONValue] {
         var found: [JSONPointer: JSONValue] = [:]
         collect(places, from: 0, to: &found)

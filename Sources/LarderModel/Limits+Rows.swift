@@ -93,8 +93,8 @@ extension Limits {
     /// All commands wait for that. Above the limit, or above the same bytes, it is sent without a
     /// comparison.
     package static let seenChangesMax = 256
-    /// Bytes of the places that a merge touches: four times a command, in which a name at the top may
-    /// be part of each place.
+    /// Bytes of the places that a merge touches: four times a command, in which a name at the top
+    /// may be part of each place.
     package static let touchedBytesMax = 4 << 20
     /// Modifiers that are joined to one request: the writer reads them all in the send step.
     package static let joinedModifiersMax = 100

@@ -23,8 +23,8 @@ private struct TemplateWriter {
     private let merged: [MergedEntity]
     private var form: FormWriter
     private let bytesMax: Int
-    /// Bytes of stored values that late ones may still be compared with: in proportion to the answer,
-    /// as each of its slots may show a large value.
+    /// Bytes of stored values that late ones may still be compared with: in proportion to the
+    /// answer, as each of its slots may show a large value.
     private var comparedBytesLeft: Int
     /// The number of the first key that no slot has had yet.
     private var fresh = 0

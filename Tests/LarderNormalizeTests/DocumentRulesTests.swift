@@ -167,7 +167,7 @@ struct DocumentRulesTests {
         #expect(try document().places(of: [key], in: value, atMost: 1).count == 1)
     }
 
-    @Test("The neighbours of objects that a patch adds are looked at once for each list")
+    @Test("The neighbours of objects that a patch adds are collected one time for each list")
     func manyNeighbours() throws {
         let members = (0..<200).map { "\"n\($0)\":0" }.joined(separator: ",")
         let elements = Array(repeating: "{\(members)}", count: 100).joined(separator: ",")
