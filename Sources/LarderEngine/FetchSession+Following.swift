@@ -125,7 +125,7 @@ extension FetchSession {
 }
 
 extension ShownAnswer {
-    /// What the read of a followed row means after the body and the overlay that were shown last.
+    /// The meaning of the read of a followed row after the body and the overlay that were shown last.
     fileprivate func followed(
         after body: BodySummary?,
         _ overlay: Overlay

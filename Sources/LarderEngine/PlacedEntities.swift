@@ -167,9 +167,9 @@ struct PlacedChanges: EnginePart {
 
     /// The views of documents with lists from which effects remove elements by a member's value.
     ///
-    /// A document that writes change has base beside its view: an edited write has taken its
-    /// elements out of the view. `known` has those of the write before, which often changes the
-    /// same list.
+    /// Of a document that writes change it gives the view and base, because the view lacks the
+    /// elements of a write that is edited. `known` has those of the write before, which often
+    /// changes the same list.
     func documents(
         _ targets: [EntryID],
         _ effects: [Effect],

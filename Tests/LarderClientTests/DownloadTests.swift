@@ -104,7 +104,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("What is encoded in the path of an answer that is passed through is not encoded again")
+    @Test("The path of an answer that is passed through is not encoded twice")
     func encodedPath() async throws {
         try await withDaemon { daemon, client in
             var problem = Self.tooLarge
