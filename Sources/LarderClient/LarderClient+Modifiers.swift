@@ -427,6 +427,7 @@ public struct WriteConflicts: AsyncSequence, Sendable {
         /// Given already and not decided since: no more than the queue has.
         private var given: Set<String> = []
         private var isListed = false
+        private var hasBegun = false
 
         init(_ client: LarderClient) {
             self.client = client
@@ -452,7 +453,9 @@ public struct WriteConflicts: AsyncSequence, Sendable {
                     isListed = false
                     continue
                 case .disconnected(let error):
-                    guard isListed else { throw error }
+                    // A watch that has begun once is tried again.
+                    guard hasBegun else { throw error }
+                    continue
                 }
                 // The watch has begun, so nothing is missed between the list and its frames.
                 if !isListed { try await list() }
@@ -465,7 +468,7 @@ public struct WriteConflicts: AsyncSequence, Sendable {
             while let report = try await pages.next() { found.append(report) }
             given.formIntersection(found.map(\.id))
             for report in found { try await look(at: report.id) }
-            isListed = true
+            (isListed, hasBegun) = (true, true)
         }
 
         /// A list does not tell the values.
