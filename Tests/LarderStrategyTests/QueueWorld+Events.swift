@@ -29,7 +29,7 @@ extension QueueWorld {
     static let verdicts: [ModifierVerdict] = [
         .confirmed(.none), .confirmed(.none), .confirmed(.none), .confirmed(.none), .accepted,
         .notNow(retryAfter: nil), .notNow(retryAfter: .seconds(7)), .refused, .authNeeded,
-        .notNow(retryAfter: .seconds(9), rest: .seconds(8)),
+        .notNow(retryAfter: .seconds(9), rest: .seconds(8)), .notNow(retryAfter: nil, rest: .zero),
         .unclear(.gateway), .unclear(.lost), .captive, .neverLeft, .neverLeft, .noCredential,
         .unclear(.refusedRepeat), .serverFailed(retryAfter: nil),
         .conflict(.wait), .conflict(.again), .conflict(.fail),
@@ -226,8 +226,10 @@ extension QueueWorld {
         }
         let party = judge.party(row)
         if case .notNow(_, let time?, _) = verdict {
-            restEnds[party] = max(restEnds[party] ?? .zero, now + time)
-            return judge.told(party, until: now + time)
+            // A rest without a time of the origin is short, and only the machine knows of it.
+            if time > .zero { restEnds[party] = max(restEnds[party] ?? .zero, now + time) }
+            let short = max(.milliseconds(500), Duration.seconds(1) * randomUnit)
+            return judge.told(party, until: now + (time > .zero ? time : short))
         }
         guard judge.rests[party] == .trying(number) else { return }
         judge.rests[party] = rest
