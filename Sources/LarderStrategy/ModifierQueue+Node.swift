@@ -137,25 +137,30 @@ extension ModifierQueue {
         var rest = Rest.open
         /// Attempts between their send step and their end.
         var underWay: Int32 = 0
+        /// The ``ModifierQueue/turns`` at its last attempt.
+        var lastTurn: Int64 = 0
 
         /// The place among the accounts of its origin; nil without a ready modifier.
         var turn: AccountTurn? {
-            ready.first.map { AccountTurn(underWay: underWay, first: $0.key) }
+            ready.first.map { AccountTurn(underWay: underWay, lastTurn: lastTurn, first: $0.key) }
         }
 
         /// Whether nothing about the account itself keeps its modifiers from being sent.
         var mayBeAsked: Bool { access.admits && rest.admits }
     }
 
-    /// The order of accounts: fewer attempts under way go first, then the earlier modifier.
+    /// The order of accounts: fewer attempts under way go first, then the account that has waited
+    /// longer since its last attempt, then the earlier modifier.
     ///
     /// So the writes of one user do not wait for all earlier writes of another one.
     struct AccountTurn: Comparable, Sendable {
         let underWay: Int32
+        let lastTurn: Int64
         let first: ModifierNumber
 
         static func < (turn: AccountTurn, other: AccountTurn) -> Bool {
-            (turn.underWay, turn.first) < (other.underWay, other.first)
+            (turn.underWay, turn.lastTurn, turn.first)
+                < (other.underWay, other.lastTurn, other.first)
         }
     }
 

@@ -97,6 +97,8 @@ package struct ModifierQueue: Sendable {
 
     var owners = Interned<Scope>()
     var originSlots: [OriginName: Int32] = [:]
+    /// The number of attempts begun so far.
+    var turns: Int64 = 0
     var origins: [Origin] = []
     var accountKeys = Interned<OriginAccountKey>()
     var accounts: [OriginAccount] = []
@@ -213,6 +215,8 @@ package struct ModifierQueue: Sendable {
             noteTrial(of: account, number)
             origins[Int(origin)].underWay += 1
             accounts[Int(account)].underWay += 1
+            turns += 1
+            accounts[Int(account)].lastTurn = turns
             var wasUnknown = false
             if case .waiting(.unknown) = nodes[Int(slot)].state { wasUnknown = true }
             nodes[Int(slot)].state = .committingSend(wasUnknown: wasUnknown)

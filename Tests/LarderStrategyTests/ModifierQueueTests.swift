@@ -334,6 +334,23 @@ struct ModifierQueueTests {
         #expect(script.finish(22, .confirmed(.none)) == [10])
     }
 
+    @Test("An account without a turn goes before those that have had one")
+    mutating func lateAccount() throws {
+        // Eight accounts with three modifiers each, then one more account.
+        let records = try (1...25).map { (number: Int64) in
+            ModifierRecord(
+                number: ModifierNumber(number),
+                scope: .own(uid: 1_000 + UInt32(number - 1) / 3, account: .default),
+                origin: script.origin,
+                lanes: try script.record(1, ["\(number)"]).lanes,
+                resends: true
+            )
+        }
+        #expect(script.add(records) == [1, 4, 7, 10, 13, 16, 19, 22])
+        #expect(script.finish(1, .confirmed(.none)) == [25])
+        #expect(script.finish(25, .confirmed(.none)) == [2])
+    }
+
     @Test("A modifier that cannot be sent holds up its lanes only, however long (case 15)")
     mutating func poison() throws {
         script.rules.stalledAfter = 1

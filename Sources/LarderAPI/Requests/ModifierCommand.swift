@@ -159,7 +159,7 @@ public struct ModifierListQuery: Codable, Equatable, Sendable {
     @OmittedWhenNil public var state: String?
     /// A lane: `id:ID`, `name:NAME`.
     @OmittedWhenNil public var lane: String?
-    /// Time to wait until no modifier is left; with `unsettled` only.
+    /// Time to wait until none is left; with `unsettled` only, and without confirmed ones.
     @OmittedWhenNil public var wait: Duration?
     /// Which page.
     @Flattened public var page = PageQuery()
