@@ -191,12 +191,14 @@ extension ModifierQueue {
     private mutating func use(_ key: OriginAccountKey) -> (account: Int32, isNew: Bool) {
         let (account, isNew) = accountKeys.use(key)
         guard isNew else { return (account, false) }
+        // The account waits from now on: those that wait already have the turn first.
+        let new = OriginAccount(lastTurn: turns)
         if Int(account) == accounts.count {
-            accounts.append(OriginAccount())
+            accounts.append(new)
             accountPositions.append()
             accountTimerPositions.append()
         } else {
-            accounts[Int(account)] = OriginAccount()
+            accounts[Int(account)] = new
         }
         return (account, true)
     }

@@ -137,7 +137,7 @@ extension ModifierQueue {
         var rest = Rest.open
         /// Attempts between their send step and their end.
         var underWay: Int32 = 0
-        /// The ``ModifierQueue/turns`` at its last attempt.
+        /// The ``ModifierQueue/turns`` at its last attempt, or at its first modifier.
         var lastTurn: Int64 = 0
 
         /// The place among the accounts of its origin; nil without a ready modifier.

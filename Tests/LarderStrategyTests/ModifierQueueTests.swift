@@ -351,6 +351,29 @@ struct ModifierQueueTests {
         #expect(script.finish(25, .confirmed(.none)) == [2])
     }
 
+    @Test("Accounts whose modifiers come one at a time do not go before one that waits")
+    mutating func newAccounts() throws {
+        let lanes = try (1...12).map { try script.record(1, ["\($0)"]).lanes }
+        let origin = script.origin
+        func record(_ number: Int, of user: UInt32) -> ModifierRecord {
+            ModifierRecord(
+                number: ModifierNumber(Int64(number)),
+                scope: .own(uid: 1_000 + user, account: .default),
+                origin: origin,
+                lanes: lanes[number - 1],
+                resends: true
+            )
+        }
+        let first = (1...9).map { record($0, of: UInt32($0)) } + [record(10, of: 9)]
+        #expect(script.add(first) == Array(1...8))
+        #expect(script.finish(1, .confirmed(.none)) == [9])
+        #expect(script.add([record(11, of: 10)]).isEmpty)
+        #expect(script.finish(2, .confirmed(.none)) == [11])
+        #expect(script.add([record(12, of: 1)]).isEmpty)
+        #expect(script.finish(9, .confirmed(.none)) == [10])
+        #expect(script.finish(3, .confirmed(.none)) == [12])
+    }
+
     @Test("A modifier that cannot be sent holds up its lanes only, however long (case 15)")
     mutating func poison() throws {
         script.rules.stalledAfter = 1
