@@ -191,10 +191,10 @@ final class Following {
     private var answered: Timestamp?
     private var refreshing: Interest?
 
-    /// `tell` is called when the row has changed, or when the answers begin to vary, and not again
-    /// before ``rowIsRead()``.
+    /// `tell` is called when the row has changed, or when the answers may vary by other headers,
+    /// and not again before ``rowIsRead()``.
     ///
-    /// `marker` is the row that then says by which headers they vary.
+    /// `marker` is the row that says by which headers they vary.
     init(
         _ id: EntryID,
         _ lookupScopes: LookupScopes,
@@ -206,12 +206,9 @@ final class Following {
         self.lookupScopes = lookupScopes
         self.context = context
         var rows = lookupScopes.scopes.map { ($0, id) }
-        if let url = Variants.url(of: id) {
-            // A write to a URL also shows in its variants.
-            rows.append((lookupScopes.own, url))
-        } else if let marker {
-            rows += lookupScopes.scopes.map { ($0, marker) }
-        }
+        // A write to a URL also shows in its variants.
+        if let url = Variants.url(of: id) { rows.append((lookupScopes.own, url)) }
+        if let marker { rows += lookupScopes.scopes.map { ($0, marker) } }
         watches = rows.map { scope, id in
             context.store.watch(scope, id) { [flag] in
                 if flag.raise() { tell() }

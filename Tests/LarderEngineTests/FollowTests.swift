@@ -300,6 +300,26 @@ struct FollowTests {
         #expect(try await follower.result().shape == ["network", "cache", "cache"])
     }
 
+    @Test("A follower goes on when the answers vary by another header of its request")
+    func variesOtherwise() async throws {
+        func answer(_ body: String, varyingBy name: String) {
+            fixture.upstream.answer(url, with: .json(body, headers: ["Vary": name]))
+        }
+        answer("[1]", varyingBy: "Accept-Language")
+        let headers = [("Accept-Language", "de"), ("X-View", "short")]
+        let follower = fixture.follow(url) { order in
+            for (name, value) in headers { order.headers.append(name, value) }
+        }
+        _ = try await follower.frames.element(0)
+        answer("[2]", varyingBy: "X-View")
+        try await fixture.fetch(url, .networkOnly) { order in
+            for (name, value) in headers { order.headers.append(name, value) }
+        }
+        try await fixture.waitForBody("[2]", of: follower)
+        follower.hangUp()
+        #expect(try await follower.result().shape == ["network", "cache"])
+    }
+
     @Test("Another scope's entry under the same id is another entry")
     func scopes() async throws {
         fixture.upstream.answer(url, with: .json("[1]"), .json("[\"theirs\"]"), .json("[2]"))
