@@ -26,13 +26,14 @@ package struct Watches: EnginePart {
         guard let seat = context.sessions.add({ mailbox.post(.news) }) else { return .daemonEnds }
         defer { context.sessions.remove(seat) }
         let changes = store.changes
+        var command = command
         if let since = command.since, !command.listsFirst,
             since < changes.start || since > changes.last
         {
-            return Problem(since: since, oldest: changes.start)
+            guard command.listsIfTooOld else { return Problem(since: since, oldest: changes.start) }
+            command.listsFirst = true
         }
         let hub = context.watchers
-        var command = command
         // The watch of a renamed id is one of its real id, too.
         let known = Set(command.ids)
         let current = command.ids.map { store.modifiers.current($0, in: scope) }
@@ -84,6 +85,8 @@ package struct Watches: EnginePart {
                 hint: "Accept application/jsonl or text/event-stream."
             )
         }
+        var command = command
+        command.listsIfTooOld = false
         var report = WatchReport(rev: command.since?.number ?? 0, items: [])
         let refusal = await watch(
             command,
@@ -140,6 +143,8 @@ package struct WatchOrder: Equatable, Sendable {
     /// The kinds of frames; empty: all.
     package var types: [WatchKind] = []
     package var listsFirst = false
+    /// Whether the list comes first if the changes after ``since`` are not known any more.
+    package var listsIfTooOld = false
     package var heartbeat = Limits.heartbeatTime
     /// The time for which a long poll waits for the first event.
     package var timeout: Duration?
@@ -171,10 +176,11 @@ package struct WatchOrder: Equatable, Sendable {
     ///
     /// The revision replaces the `since` of the URL, which is where the browser began.
     ///
-    /// No list comes first then, as only events after a list have an id.
+    /// No list comes first then, as only events after a list have an id. A browser never comes back
+    /// after a problem, so it gets the list again if the revision is too old.
     package mutating func takeLastEventID(_ text: String) throws(Problem) {
         since = try Self.revision(Int64(text), text, "Last-Event-ID")
-        listsFirst = false
+        (listsFirst, listsIfTooOld) = (false, listsFirst)
     }
 
     package func wants(_ kind: WatchKind) -> Bool { types.isEmpty || types.contains(kind) }

@@ -116,6 +116,29 @@ struct WatchTests {
         }
     }
 
+    @Test("A browser whose last id is too old gets the list of a watch with initial again")
+    func eventsBeforeLog() async throws {
+        try await ServerFixture.run { server in
+            let client = try await server.connect()
+            let rev = try await put(client, "a", "1")
+            let answer = try await client.ask(
+                "GET",
+                "/v1/watch?initial=1&timeout=0ms",
+                ["Accept: text/event-stream", "Last-Event-ID: 9000000000"]
+            )
+            #expect(answer.status == 200)
+            let events = try EventStream(answer.body).events
+            #expect(events.map(\.type).prefix(2) == ["put", "bookmark"])
+            #expect(events.map(\.id).prefix(2) == [nil, String(rev)])
+            let poll = try await server.connect().ask(
+                "GET",
+                "/v1/watch?initial=1&timeout=0ms",
+                ["Accept: application/json", "Last-Event-ID: 9000000000"]
+            )
+            #expect(poll.status == 410)
+        }
+    }
+
     @Test("A POST takes long lists, and initial brings what is there")
     func post() async throws {
         try await ServerFixture.run { server in
