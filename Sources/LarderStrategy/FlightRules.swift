@@ -248,8 +248,9 @@ package struct ResponseHead: Equatable, Sendable {
             let text = String(parameter).filter { $0 != " " && $0 != "\t" && $0 != "\"" }
             return text.hasPrefix("charset=") ? String(text.dropFirst("charset=".count)) : nil
         }
-        let known = ["utf-8", "utf8", "us-ascii", "iso-8859-1"]
-        return isJSON(headers) && charsets.allSatisfy { known.contains($0) }
+        let known = ["utf-8", "utf8", "us-ascii", "ascii", "latin1", "iso-8859-", "windows-125"]
+        return isJSON(headers)
+            && charsets.allSatisfy { charset in known.contains { charset.hasPrefix($0) } }
     }
 
     /// Whether this is a 2xx with HTML.

@@ -215,6 +215,8 @@ struct FlightRulesTests {
         arguments: [
             ("application/json", true), ("application/ld+json; charset=\"UTF-8\"", true),
             ("application/json;Charset=utf-8;profile=x", true), ("text/html", false), ("", false),
+            ("application/json; charset=ISO-8859-15", true),
+            ("application/json; charset=windows-1252", true),
             ("application/json; charset=GBK", false), ("application/json;charset=utf-16", false),
             ("application/json; profile=x; charset=Shift_JIS", false),
         ]
