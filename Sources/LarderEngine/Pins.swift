@@ -181,6 +181,10 @@ package struct Pins: EnginePart {
         let wasPinned = try await storing(await store.pins.unpin(scope, id, now: clock.now()))
         // Another client may have pinned it again, and a set may keep it.
         let left = try await storing(await store.pins.pin(scope, id))
+        // There may be room now for an entry that had none.
+        if wasPinned, left == nil, !store.pins.totals.failed.isEmpty {
+            context.prefetches.roomCame(to: scope.scope.uid, context)
+        }
         guard let left, !left.sets.isEmpty, let interval = left.refresh,
             let attempt = PinAttempt(context, scope, id)
         else {

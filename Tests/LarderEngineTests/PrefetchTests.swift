@@ -229,6 +229,25 @@ struct PrefetchTests {
         }
     }
 
+    @Test("An entry that there was no room for is fetched once a client has unpinned another (S43)")
+    func roomOfAnotherPin() async throws {
+        let setup = try EngineSetup.with { $0.store.pinsMaxBytes = ByteSize(bytes: 100_000) }
+        try await EngineFixture.run(setup) { fixture in
+            let body = "[" + String(repeating: " ", count: 60_000) + "]"
+            // The size is told too late.
+            fixture.upstream.answerOthers { request in
+                request.method == "HEAD" ? .reply("", status: 405) : .json(body)
+            }
+            let other = try EntryID(fixture.url("/a"))
+            _ = try await fixture.pin(fixture.url("/a"))
+            let report = try await fixture.prefetch("/b")
+            #expect(report.state == .incomplete)
+            #expect(report.failed?.first?.problem.kind == .pinsFull)
+            #expect(try await fixture.engine.pins.unpin(other, fixture.scope))
+            try await fixture.until { try await fixture.state == .ready }
+        }
+    }
+
     @Test("The old list stays until the new one is fetched (S44)")
     func replaced() async throws {
         serve()
