@@ -194,7 +194,7 @@ final class SharedListLives {
         var name = "tmp:0000000\(user)-0000-4000-8000-\(UInt64(1e11) + UInt64(count))"
         var item = PlainSharedList.Item(id: name, text: "u\(user) \(count)")
         var kind = PlainSharedList.Kind.add
-        // Those that the user sees, and those that its writes have taken away.
+        // The items that the user sees, and items that the user's writes have taken away.
         let known = (model.view(of: user)?.items ?? []) + (model.base?.items ?? [])
         if random.next() % 3 > 0, !known.isEmpty {
             item.id = random.pick(known).id

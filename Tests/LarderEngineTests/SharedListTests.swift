@@ -7,9 +7,9 @@ import Testing
 
 /// Lives of a daemon with a list of entities that two users, or two accounts of a user, share.
 ///
-/// They add to-dos under temporary ids, edit, delete and remove them, and change the title, while
-/// other devices write and the users read. The list is pinned and evicted, `cache.db` is lost, and
-/// the daemon is killed. The judge is ``PlainSharedList``.
+/// The users add to-dos under temporary ids, edit, delete and remove them, and change the title,
+/// while other devices write and the users read. The list is pinned and evicted, `cache.db` is
+/// lost, and the daemon is killed. The judge is ``PlainSharedList``.
 @Suite("A list that two users share, simulated", .timeLimit(.minutes(60)))
 struct SharedListTests {
     /// P-04, P-07, P-09, P-14.
