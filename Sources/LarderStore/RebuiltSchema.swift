@@ -43,12 +43,7 @@ struct RebuiltSchema {
                 indexes.insert(Int(root))
             }
         }
-        try model.execute(
-            """
-            PRAGMA application_id=\(Schema.applicationID); PRAGMA user_version=\(version);
-            PRAGMA writable_schema=ON; DELETE FROM sqlite_schema
-            """
-        )
+        try model.execute("PRAGMA writable_schema=ON; DELETE FROM sqlite_schema")
         // The log is not taken over, and longer than most.
         for (name, root, sql) in brief where name != "change_log" {
             let row = "INSERT INTO sqlite_schema VALUES ('table', :name, :name, \(root), :sql)"

@@ -135,6 +135,16 @@ final class SQLiteConnection {
         }
     }
 
+    /// Replaces the whole content by that of another database (https://sqlite.org/backup.html).
+    func take(pagesOf other: SQLiteConnection) throws(StoreError) {
+        let step = "take the pages of \(other.path)"
+        try check(before: step)
+        let backup = sqlite3_backup_init(handle, "main", other.handle, "main")
+        sqlite3_backup_step(backup, -1)
+        let code = backup == nil ? sqlite3_errcode(handle) : sqlite3_backup_finish(backup)
+        guard code == SQLITE_OK else { throw error(code, step: step) }
+    }
+
     func rollBack() {
         guard isInTransaction else { return }
         sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
