@@ -34,6 +34,7 @@ def arguments():
     parser.add_argument("--against", type=argparse.FileType(), metavar="FILE")
     parser.add_argument("--before", metavar="FOLDER")
     parser.add_argument("--origin", type=json_object, default={}, metavar="JSON")
+    parser.add_argument("--accounts", action="store_true")
     parser.add_argument("--write", nargs="?", const="docs/benchmarks.md", metavar="FILE")
     # Without them the options are looked at, and nothing is measured.
     parser.add_argument("--programs")
@@ -84,7 +85,8 @@ def measured(options, folder):
     programs = {"larder": options.programs}
     if options.before:
         programs["before"] = options.before
-    rig = Rig(folder, programs, options.rounds, options.python_path, options.origin)
+    rig = Rig(folder, programs, options.rounds, options.python_path, options.origin,
+              account="bench" if options.accounts else None)
     figures, broken = [], []
     try:
         for name in options.only or CASES:
@@ -98,7 +100,7 @@ def measured(options, folder):
     finally:
         rig.stop_all()
     return {"broken": broken, "date": time.strftime("%Y-%m-%d"), "commit": commit(), "rounds": options.rounds,
-            "machine": machine(), "versions": versions(), "figures": figures}
+            "accounts": options.accounts, "machine": machine(), "versions": versions(), "figures": figures}
 
 
 def main():

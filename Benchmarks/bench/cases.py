@@ -40,17 +40,30 @@ def three_figures(rig, name, ways, aims, targets):
             requests=(ways["larder"][0], 100_000) if unit == "/s" else None)
 
 
+def fetched(rig, daemon, kind, origin, names=range(IDS)):
+    """A list of answers of an origin, each of which the daemon has fetched."""
+    asked = rig.urls(kind + "-fetch", (f"/o/{origin}/{name}" for name in names))
+    if load.rate(daemon, asked, IDS, connections=1, fields=daemon.fields) is None:
+        raise Broken(f"what is {kind} could not be fetched; see {daemon.name}.log")
+    if origin != "shared":
+        daemon.check_read(rig.entry(origin, names[0]))
+    return rig.urls(kind, (rig.entry(origin, name) + daemon.query for name in names))
+
+
 def hit(rig):
-    """T1, T2, T4: an entry of 1 KiB that is cached."""
+    """T1, T2, T4: an entry of 1 KiB that is cached; with --accounts, an answer of an origin."""
     urls = rig.urls("hit", (f"/v1/entries/bench-{number}" for number in range(IDS)))
     with rig.daemons("hit") as daemons:
-        servers = {**daemons, **rig.others}
-        for name, server in servers.items():
-            if name in rig.programs:
-                load.rate(server, urls, ALL_IDS, put=rig.body_file)
-            load.rate(server, urls, ALL_IDS)
+        ways = {name: (server, urls) for name, server in {**daemons, **rig.others}.items()}
+        for name, daemon in daemons.items():
+            if rig.account:
+                ways[name] = daemon, fetched(rig, daemon, "account", "documents")
+            else:
+                load.rate(daemon, urls, ALL_IDS, put=rig.body_file)
+        for server, targets in ways.values():
+            load.rate(server, targets, ALL_IDS)
         yield from three_figures(
-            rig, "hit", {name: (server, urls) for name, server in servers.items()},
+            rig, "hit", ways,
             ([Aim(1.4, "nginx"), Aim(2.0, "varnish"), Aim(1.3, "epoll")], [Aim(0.8, "nginx")],
              [Aim(0.5, "varnish")]),
             ["T1", "T2", "T4"])
@@ -65,10 +78,7 @@ def kinds(rig):
                 ("whole", "documents"), ("pending", "documents"), ("pinned", "documents"),
                 ("shared", "shared"), ("rebuilt", "ten")]):
             names = range(number * IDS, (number + 1) * IDS)
-            fetched = rig.urls(kind + "-fetch", (f"/o/{origin}/{name}" for name in names))
-            if load.rate(daemon, fetched, IDS, connections=1) is None:
-                raise Broken(f"what is {kind} could not be fetched; see {daemon.name}.log")
-            lists[kind] = rig.urls(kind, (rig.entry(origin, name) for name in names))
+            lists[kind] = fetched(rig, daemon, kind, origin, names)
             if kind == "pinned":
                 for name in names:
                     entry = rig.entry(origin, name).removeprefix("/v1/entries/")
@@ -95,13 +105,14 @@ def kinds(rig):
 @contextlib.contextmanager
 def watching(daemon, rig, count):
     """Connections that watch 50 of the whole entries each."""
+    fields = "".join(field + "\r\n" for field in daemon.fields)
     with contextlib.ExitStack() as watchers:
         for number in range(count):
             ids = "&".join("id=" + rig.entry("documents", name % IDS).removeprefix("/v1/entries/")
                            for name in range(number * 50, number * 50 + 50))
             watcher = watchers.enter_context(socket.socket(socket.AF_UNIX))
             watcher.connect(daemon.socket)
-            watcher.sendall(f"GET /v1/watch?{ids} HTTP/1.1\r\nHost: bench\r\n\r\n".encode())
+            watcher.sendall(f"GET /v1/watch?{ids} HTTP/1.1\r\nHost: bench\r\n{fields}\r\n".encode())
             if b" 200 " not in watcher.recv(4096):
                 raise Broken("a watch was refused")
         yield
@@ -192,14 +203,19 @@ def accepts(rig, daemon, clients, count):
     """Modifiers for targets of their own, whose bases are cached, while nothing can be sent."""
     first = rig.numbers(count)
     daemon.set_offline(False)
-    rig.numbered.rate(daemon, load.CONNECTIONS, first, count, "/o/documents/{n}")
+    rig.numbered.rate(daemon, load.CONNECTIONS, first, count, "/o/documents/{n}",
+                      header=daemon.fields)
     daemon.set_offline(True)
-    return rig.numbered.rate(daemon, clients, first, count, "/v1/modifiers", **as_modifier(rig))
+    rate = rig.numbered.rate(daemon, clients, first, count, "/v1/modifiers",
+                             **as_modifier(rig, daemon))
+    daemon.check_writes(count)
+    return rate
 
 
-def as_modifier(rig):
+def as_modifier(rig, daemon):
     body = json.dumps(rig.merge(rig.url("documents", "{n}")))
-    return {"method": "POST", "body": body, "expect": 202, "header": "Content-Type: application/json"}
+    return {"method": "POST", "body": body, "expect": 202,
+            "header": ["Content-Type: application/json", *daemon.fields]}
 
 
 def drained(daemon):
@@ -267,7 +283,7 @@ def put_beside(rig):
 
         def beside(daemon):
             writers = rig.numbered.start(daemon, 16, rig.numbers(100_000), 100_000, "/v1/modifiers",
-                                         **as_modifier(rig))
+                                         **as_modifier(rig, daemon))
             rate = load.rate(daemon, urls, 10_000, put=rig.body_file)
             if writers.poll() is not None:
                 raise Broken("the modifiers that were to be accepted meanwhile came to their end")
@@ -288,10 +304,8 @@ def rebuilt(rig):
         make_lists(rig, 20)
         lists = {}
         for origin in ["rebuilt", "whole"]:
-            fetched = rig.urls(origin + "-fetch", (f"/o/{origin}/{name}" for name in range(IDS)))
-            lists[origin] = rig.urls(origin, (rig.entry(origin, name) for name in range(IDS)))
             for daemon in daemons.values():
-                load.rate(daemon, fetched, IDS, connections=1)
+                lists[origin] = fetched(rig, daemon, origin, origin)
                 load.rate(daemon, lists[origin], ALL_IDS)
         ways = {name: lambda on=on: load.rate(on, lists["rebuilt"], 50_000)
                 for name, on in daemons.items()}
@@ -350,7 +364,7 @@ def miss(rig):
         def through(daemon):
             first = rig.numbers(IDS)
             urls = rig.urls("miss", (f"/o/documents/{n}" for n in range(first, first + IDS)))
-            return load.median_time(daemon, urls, IDS, connections=1)
+            return load.median_time(daemon, urls, IDS, connections=1, fields=daemon.fields)
 
         ways = {name: lambda on=on: through(on) for name, on in daemons.items()}
         urls = rig.urls("direct", (f"/documents/{number}" for number in range(IDS)))

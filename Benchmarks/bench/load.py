@@ -23,11 +23,13 @@ def url_list(folder, name, targets):
     return path
 
 
-def h2load(server, urls, requests, connections=CONNECTIONS, put=None, post=None, tcp=None, log=None):
+def h2load(server, urls, requests, connections=CONNECTIONS, put=None, post=None, tcp=None, log=None,
+           fields=()):
     """Starts h2load: `put` and `post` name the file of a body, `log` a file for the times."""
     base = f"unix:{server.socket}" if tcp is None else f"http://127.0.0.1:{tcp}"
     arguments = ["h2load", "--h1", f"--requests={requests}", f"--clients={connections}",
-                 "--threads=1", f"--base-uri={base}", f"--input-file={urls}"]
+                 "--threads=1", f"--base-uri={base}", f"--input-file={urls}",
+                 *(f"--header={field}" for field in fields)]
     if put:
         arguments += [f"--data={put}", "--header=:method: PUT"]
     if post:
@@ -124,7 +126,8 @@ class Numbered:
         arguments = [self.program, "--socket", server.socket, "--connections", str(connections),
                      "--first", str(first), "--requests", str(requests), "--path", path]
         for name, value in options.items():
-            arguments += ["--" + name, str(value)]
+            for one in value if isinstance(value, list) else [value]:
+                arguments += ["--" + name, str(one)]
         return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def rate(self, *arguments, **options):

@@ -45,6 +45,8 @@ def table(result):
         "  ".join(cell.rjust(width) if column in right else cell.ljust(width)
                   for column, (cell, width) in enumerate(zip(row, widths))).rstrip()
         for row in cells)
+    if result["accounts"]:
+        lines = [*lines, "with --accounts: an account reads and writes, and origins join writes"]
     return "\n".join(lines)
 
 
@@ -55,7 +57,8 @@ def markdown(result):
     """The results for docs/benchmarks.md: how they were measured, and the table."""
     machine = result["machine"]
     facts = [
-        ("command", f"`scripts/bench --rounds={result['rounds']} --write`"),
+        ("command",
+         f"`scripts/bench --rounds={result['rounds']}{accounts_option(result)} --write`"),
         ("date", result["date"]),
         ("commit", f"`{result['commit']}`"),
         ("machine", f"{machine['processors']} processors ({machine['processor']}), {machine['system']}"),
@@ -66,6 +69,10 @@ def markdown(result):
     lines += [f"| {' | '.join(['target', *head[1:]])} |", "|---|---|---|--:|---|--:|--:|--:|---|"]
     lines += [f"| {' | '.join(row)} |" for row in cells]
     return "\n".join(lines)
+
+
+def accounts_option(result):
+    return " --accounts" if result.get("accounts") else ""
 
 
 def around(path):
@@ -105,7 +112,7 @@ def comparison(result, before):
     """A line for each figure that both runs have; those that became slower by more than a twentieth
     are marked."""
     then = {(figure["target"], figure["name"]): figure for figure in before["figures"]}
-    lines = [f"against {before['commit']} of {before['date']}:"]
+    lines = [f"against {before['commit']} of {before['date']}{accounts_option(before)}:"]
     for figure in result["figures"]:
         key = (figure["target"], figure["name"])
         for what, now, was, part in slower(figure, then[key]) if key in then else []:

@@ -13,6 +13,7 @@ from servers import Broken, Larder, Loop, Nginx, Redis, Varnish
 
 IDS = 1000
 BODY_BYTES = 1024
+COALESCING = {"modifiers": {"coalesce": "net"}}
 
 
 def say(text):
@@ -22,13 +23,15 @@ def say(text):
 class Rig:
     """Programs by the name that the table gives them: `larder`, and with `--before` another build."""
 
-    def __init__(self, folder, programs, rounds, python_path, origin):
+    def __init__(self, folder, programs, rounds, python_path, origin, account=None):
         self.folder = folder
         self.programs = programs
         self.rounds = rounds
         self.python_path = python_path
         # Settings of the origins of `larder`, which another build perhaps does not know.
         self.origin = origin
+        # The account of writes and of reads of origins, which then join writes; or None.
+        self.account = account
         self.numbered = load.Numbered(programs["larder"])
         self.started = []
         # No two accepts of a run have a target in common.
@@ -61,21 +64,26 @@ class Rig:
 
     def daemon(self, suffix, settings=None):
         """The daemon alone, on files of its own."""
-        return self.running(self.larder("larder", suffix, settings))
+        return self.larder("larder", suffix, settings)
 
     @contextlib.contextmanager
     def daemons(self, suffix, settings=None):
         """A daemon of each build, on files of its own."""
         with contextlib.ExitStack() as started:
             yield {
-                name: started.enter_context(self.running(self.larder(name, suffix, settings)))
+                name: started.enter_context(self.larder(name, suffix, settings))
                 for name in self.programs
             }
 
+    @contextlib.contextmanager
     def larder(self, name, suffix, settings):
-        return Larder(
-            self.folder, self.programs[name], self.nginx.port, f"{name}-{suffix}", settings,
-            self.origin if name == "larder" else {})
+        common = COALESCING if self.account else {}
+        origin = {**common, **(self.origin if name == "larder" else {})}
+        with self.running(Larder(
+                self.folder, self.programs[name], self.nginx.port, f"{name}-{suffix}", settings,
+                origin, self.account)) as daemon:
+            daemon.log_in()
+            yield daemon
 
     @functools.cached_property
     def nginx(self):

@@ -106,10 +106,16 @@ class Server:
 class Larder(Server):
     """The daemon, with the origins of `Nginx`.
 
-    `settings` is more of its configuration, by section, and `origin` more of each origin's."""
+    `settings` is more of its configuration, by section, and `origin` more of each origin's.
+    `account` is the account whose fields or query each request about an origin has, if any."""
 
-    def __init__(self, folder, programs, origin_port, name="larder", settings=None, origin=None):
+    def __init__(self, folder, programs, origin_port, name="larder", settings=None, origin=None,
+                 account=None):
         self.name = name
+        self.account = account
+        self.fields = [f"Larder-Account: {account}"] if account else []
+        # The same for reads of entries: larderd has no ready answer to a request with the field.
+        self.query = f"?account={account}" if account else ""
         self.program = os.path.join(programs, "larderd")
         super().__init__(folder)
         base = f"http://localhost:{origin_port}"
@@ -117,6 +123,7 @@ class Larder(Server):
             path: {"base_url": f"{base}/{path}/", "allow_private": True, **(origin or {})}
             for path in ["documents", "whole", "rebuilt", "ten"]
         }
+        self.origins = list(origins)
         self.shared = f"{base}/shared/"
         origins["rebuilt"]["normalize"] = origins["ten"]["normalize"] = {"by_type": True}
         configuration = {
@@ -165,10 +172,37 @@ class Larder(Server):
         """One request that has to be answered 2xx; its JSON."""
         fields = ["Content-Type: application/json"] if body is not None else []
         encoded = None if body is None else json.dumps(body).encode()
-        status, answer = ask(self.socket, method, target, encoded, fields)
+        status, answer = ask(self.socket, method, target, encoded, [*self.fields, *fields])
         if not 200 <= status < 300:
             raise Broken(f"{method} {target} was answered {status}: {answer[:300]!r}")
         return json.loads(answer) if answer else None
+
+    def log_in(self):
+        """Gives the account, if there is one, a credential at each origin but the shared one."""
+        for name in self.origins if self.account else []:
+            target = f"/v1/origins/{name}"
+            report = self.command("PUT", target + "/credential", {"value": "Bearer bench"})
+            self.check((report["account"], report["source"]) == (self.account, "user"),
+                       f"the account has no credential at {name}: {report}")
+            rules = self.command("GET", target)["settings"]["modifiers"]
+            self.check(rules["coalesce"] != "none", f"{name} does not join writes; see --origin")
+
+    def check_read(self, target):
+        """Broken if the row is not the account's alone."""
+        if self.account:
+            self.command("GET", target)
+            status = ask(self.socket, "GET", target)[0]
+            self.check(status == 404, f"{target} without the account was answered {status}")
+
+    def check_writes(self, count):
+        """Broken unless so many writes to the documents wait under the account's credential."""
+        if self.account:
+            report = self.command("GET", "/v1/origins/documents/credential")
+            self.check(report["waiting"] == count, f"not {count} writes wait: {report}")
+
+    def check(self, is_met, complaint):
+        if not is_met:
+            raise Broken(f"--accounts is not measured by {self.name}: {complaint}")
 
     def proc(self, file):
         """The numbers of a file of /proc/PID such as `status`, by their names."""
