@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Entries that are refreshed: the log of the origin shows how often it is asked with 0, 1 and 50
-# followers, after the last one has left, for a pin without a client, under Retry-After and while the
-# origin is set offline. Another origin on the same server is asked once a second all the time: its
-# lines in the log are the clock of this script.
+# followers, after the last one has left, for a pin without a client, under Retry-After, over an
+# outage and while the origin is set offline. Another origin on the same server is asked once a second
+# all the time: its lines in the log are the clock of this script. The test of a suspend of an hour is
+# in RefreshTests.swift, as it needs a clock that a test can move.
 # `await` calls functions by their names.
 # shellcheck disable=SC2317
 # shellcheck source=Tests/scripts/support.sh
@@ -48,6 +49,10 @@ refresh_of() {
 }
 says() {
     [[ $(refresh_of "$1") == "$2" ]]
+}
+# Whether no request for a row is planned.
+has_no_next() {
+    [[ $(api "http://larder$(entry "$origin/data/$1")/explain" | jq .next_refresh_at) == null ]]
 }
 # In the background only: the process is curl's, so that it can be killed.
 follow() {
@@ -148,6 +153,23 @@ rm "$work/busy"
 from=$(polls /data/b.json)
 await 60 has_polls /data/b.json $((from + 2)) \
     || not_ok "it is asked again after that time (S41)" "2 polls" "$(polls /data/b.json)"
+
+# -- an outage: the process of the server ends, and another one begins
+
+stop_nginx
+await 60 says b.json "1s offline" \
+    || not_ok "an outage pauses it (S41)" "1s offline" "$(refresh_of b.json)"
+await 60 has_no_next b.json || not_ok "no poll is planned meanwhile (S41)" null "a time"
+from=$(polls /data/b.json)
+start_nginx
+await 120 has_polls /data/b.json $((from + 2)) \
+    || not_ok "polls go on when the server is back (S41)" "2 polls" "$(polls /data/b.json)"
+# The clock had stopped, too.
+ticks 2
+from=$(polls /data/b.json)
+ticks 5
+expect_match "the server is asked as often as before the outage (S41)" '^[3-7]$' \
+    "$(($(polls /data/b.json) - from))"
 
 # -- offline
 
