@@ -139,6 +139,18 @@ class PackageTests(unittest.TestCase):
         files = [file for file in (PACKAGE / "larder").glob("*.py") if file.name != "_wire.py"]
         self.assertLessEqual(sum(map(lines_of_code, files)), LINES_MAX)
 
+    def test_the_package_has_no_syntax_later_than_python_3_9(self):
+        for file in (PACKAGE / "larder").glob("*.py"):
+            source = file.read_text()
+            tree = ast.parse(source, str(file), feature_version=(3, 9))
+            if "\nfrom __future__ import annotations\n" in source:
+                for node in list(ast.walk(tree)):
+                    for name in {"annotation", "returns"} & set(node._fields):
+                        setattr(node, name, ast.Constant(None))
+            # Types have `|` since Python 3.10; annotations are not evaluated.
+            unions = [node.lineno for node in ast.walk(tree) if isinstance(getattr(node, "op", 0), ast.BitOr)]
+            self.assertEqual(unions, [], file)
+
     def test_both_clients_have_the_same_methods(self):
         def names(cls):
             return {name for name in dir(cls) if not name.startswith("_")}
