@@ -85,12 +85,14 @@ struct PassedHead: Equatable, Sendable {
     let headers: HeaderFields
     var cookies = HeaderFields()
     let byteCount: Int64?
+    /// The URL that gave the answer after redirects.
+    let source: WebURL?
     /// Whether it answers a range of the whole body, which is being stored.
     let isOfRange: Bool
     var is2xx: Bool { (200..<300).contains(status) }
 
-    init(_ reply: UpstreamReply, isOfRange: Bool = false) {
-        self.isOfRange = isOfRange
+    init(_ reply: UpstreamReply, from source: WebURL?, isOfRange: Bool = false) {
+        (self.source, self.isOfRange) = (source, isOfRange)
         status = reply.status
         var headers = reply.headers.endToEnd
         if headers.isOfDecodedBody, let tag = headers["ETag"], tag.hasPrefix("\"") {
@@ -253,10 +255,11 @@ struct RawPrinter: FetchPrinter {
         _ body: PassThroughBody,
         _ status: CacheStatus
     ) -> RawAnswer {
-        conditional(
+        let fields = RawFields.passingOn(head.headers, status, from: head.source)
+        return conditional(
             RawAnswer(
                 status: head.status,
-                fields: RawFields.passingOn(head.headers, status).adding(head.cookies),
+                fields: fields.adding(head.cookies),
                 body: .passed(body, byteCount: head.byteCount),
                 isOfRange: head.isOfRange
             ),

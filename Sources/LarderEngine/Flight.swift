@@ -183,12 +183,12 @@ final class Flight: Sendable {
     ///
     /// Nil if no client takes the body. An entity of the answer may be newer in the store, so that
     /// other bytes show. The body may be a refusal.
-    func handOver(_ reply: UpstreamReply, isStored: Bool) -> StreamedBody? {
+    func handOver(_ reply: UpstreamReply, from source: WebURL?, isStored: Bool) -> StreamedBody? {
         guard
             plan.rules == nil && plan.origin.fetch.refusedIf.isEmpty
                 || !ResponseHead.isJSON(reply.headers)
         else { return nil }
-        let head = PassedHead(reply, isOfRange: true)
+        let head = PassedHead(reply, from: source, isOfRange: true)
         let wanting = waiters.withLock { waiters in
             defer { waiters.wantingHead = [] }
             waiters.head = head

@@ -213,7 +213,7 @@ struct FlightRun: ~Copyable {
             goesOnInMemory: true,
             mayBeCutJSON: reply.endsWithConnection && ResponseHead.isJSONInASCII(reply.headers)
         )
-        var client = flight.handOver(reply, isStored: freshness.mayBeStored)
+        var client = flight.handOver(reply, from: machine.source, isStored: freshness.mayBeStored)
         if client != nil { machine.handedOver() }
         let taken: BodyReceiver.ReceivedBody
         do {
@@ -474,7 +474,7 @@ struct FlightRun: ~Copyable {
 
     private mutating func pass(_ reply: UpstreamReply) async -> Step {
         guard let pipe = plan.pipe else { return .finish(cutShort()) }
-        flight.handOver(PassedHead(reply))
+        flight.handOver(PassedHead(reply, from: machine.source))
         return await pass(restOf: reply, to: pipe)
     }
 

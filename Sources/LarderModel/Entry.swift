@@ -136,10 +136,12 @@ extension Entry {
 
     /// Name of the daemon's own field in the head of a body that came in a content coding.
     ///
-    /// The value is the coding. No client sees a field whose name begins with `Larder-`.
+    /// The value is the coding. No client sees the field.
     package static let codingField = "Larder-Coding"
 
     /// Name of the daemon's own field with the URL that gave the bytes after redirects.
+    ///
+    /// Clients see it in the head of a body.
     package static let sourceField = "Larder-Source"
 
     /// The URL whose answer this is, if redirects led there from the entry's own URL.

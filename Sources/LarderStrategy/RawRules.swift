@@ -175,16 +175,24 @@ package enum RawFields {
         var status = status
         status.lifetime = entry.freshUntil.map { $0.since(now) }
         fields.append("Cache-Status", status.text)
+        if let source = entry.source { fields.append(Entry.sourceField, source.text) }
         fields.append("Larder-Rev", String(entry.revision.number))
         fields.append("Larder-Pending", String(pending))
         return fields
     }
 
     /// The fields of an answer that is passed on as it arrives, from its own end-to-end fields.
-    package static func passingOn(_ headers: HeaderFields, _ status: CacheStatus) -> HeaderFields {
+    ///
+    /// `source`: the URL that gave the answer after redirects.
+    package static func passingOn(
+        _ headers: HeaderFields,
+        _ status: CacheStatus,
+        from source: WebURL? = nil
+    ) -> HeaderFields {
         var fields = passed(headers)
         if let age = headers["Age"] { fields.append("Age", age) }
         fields.append("Cache-Status", status.text)
+        if let source { fields.append(Entry.sourceField, source.text) }
         fields.append("Larder-Pending", "0")
         return fields
     }

@@ -126,6 +126,8 @@ struct RedirectTests {
             let answer = try await gateway.raw("/doc", headers)
             #expect(answer.status == 200)
             #expect(answer.text == #"{"n":1}"#)
+            let end = try gateway.url("/end").text
+            #expect(answer.headers["Larder-Source"] == end)
             let elsewhere = other.requests.all
             #expect(elsewhere.map(\.path) == ["/deep/one", "/deep/two"])
             for sent in elsewhere {

@@ -79,6 +79,20 @@ struct RawFieldsTests {
         )
     }
 
+    @Test("An answer after redirects has the URL that gave it, which no origin can set")
+    func source() throws {
+        let place = try WebURL("https://cdn.example/y")
+        let moved = try entry { $0.source = place }
+        let hit = RawFields.of(moved, CacheStatus(.hit), now: .start)
+        #expect(hit["Larder-Source"] == place.text)
+        var forged = HeaderFields()
+        forged.append("Larder-Source", "https://forged.example/")
+        let status = CacheStatus(.forwarded(.request, status: 200))
+        #expect(RawFields.passingOn(forged, status)["Larder-Source"] == nil)
+        let passed = RawFields.passingOn(forged, status, from: place)
+        #expect(lines(passed).filter { $0.hasPrefix("Larder-S") } == ["Larder-Source: \(place)"])
+    }
+
     @Test("Cache-Status in all its forms")
     func cacheStatus() {
         var stored = CacheStatus(.forwarded(.stale, status: 304))

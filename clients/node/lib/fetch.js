@@ -56,7 +56,7 @@ export function createFetch(options = {}) {
     // The signal of `request` follows this one only until the garbage collector takes `request`.
     const signal = init?.signal === undefined ? input.signal : init.signal;
     if (signal && signal === input.signal) owners.set(signal, input);
-    // The daemon follows the redirects of a read without saying so, and compares no digest.
+    // The daemon follows the redirects of a read, and compares no digest.
     const isOther = request.redirect !== "follow" || request.integrity;
     if (isOther && READS.has(request.method)) return previous(request, { signal });
     try {
@@ -120,7 +120,9 @@ function responseOf(answer, request, signal) {
   if (isEmpty) answer.resume();
   const body = isEmpty ? null : streamOf(answer, signal);
   const response = new Response(body, { status, statusText, headers });
-  Object.defineProperty(response, "url", { value: request.url.split("#")[0] });
+  const source = answer.headers["larder-source"];
+  Object.defineProperty(response, "url", { value: source ?? request.url.split("#")[0] });
+  if (source) Object.defineProperty(response, "redirected", { value: true });
   return Object.defineProperty(response, "larder", { value: larderOf(answer.headers) });
 }
 

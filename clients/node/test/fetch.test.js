@@ -220,6 +220,7 @@ describe("createFetch and the daemon", { skip, timeout: 300_000 }, () => {
     };
     const followed = await larder(url("/old"));
     assert.deepEqual([followed.status, await followed.json()], [200, { n: 1 }]);
+    assert.deepEqual([followed.redirected, followed.url], [true, url("/new")]);
     for (const method of ["GET", "HEAD"]) {
       const manual = await larder(url("/old"), { method, redirect: "manual" });
       assert.deepEqual([manual.status, manual.headers.get("location")], [302, "/new"]);

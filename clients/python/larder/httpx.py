@@ -21,6 +21,14 @@ async def _settled(result: Any) -> Any:
     return await result if inspect.isawaitable(result) else result
 
 
+class _Moved(httpx.Response):
+    """An answer to which the daemon has followed redirects."""
+
+    @property
+    def url(self) -> httpx.URL:
+        return httpx.URL(self.headers["larder-source"])
+
+
 class _Common:
     """`offline_writes`: writes are accepted without a network (202).
 
@@ -69,6 +77,9 @@ class _Common:
             own = await _settled(getattr(response, self._read)())
             # The library reads it as any answer, and then sets `elapsed`.
             response = httpx.Response(status, headers=headers, stream=httpx.ByteStream(own))
+        elif "larder-source" in headers:
+            # The library takes the URL of the request as that of the answer.
+            response.__class__ = _Moved
         larder, refusal = told(status, headers, own)
         setattr(response, "larder", larder)
         if refusal:

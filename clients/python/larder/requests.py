@@ -118,6 +118,8 @@ class Adapter(HTTPAdapter):
         response = super().build_response(request, answer)
         status, headers = response.status_code, response.headers
         own = response.content if is_own(status, headers) else None
+        # The daemon has followed redirects: relative links are those of the last URL.
+        response.url = headers.get("larder-source", response.url)
         larder, problem = told(status, headers, own)
         response.larder = larder  # type: ignore[attr-defined]
         if problem:

@@ -273,6 +273,14 @@ class Common(DaemonTest):
                 head(url)
             self.assertIn("refused a HEAD", str(caught.exception))
 
+    def check_redirect(self, get):
+        """The answer has the URL that gave it, online and offline, as without the daemon."""
+        self.origin.control(prefix="/old", status=302, headers={"Location": "/a"})
+        for source in ("network", "cache"):
+            answer = get(self.origin.url + "/old")
+            self.assertEqual((str(answer.url), answer.json(), answer.larder.source), (self.url, {"n": 1}, source))
+            self.origin.stop()
+
     def check_user(self, get):
         """A user name in a URL becomes a header field, as without the daemon."""
         place = self.origin.url.replace("://", "://ann:s%20t@")
@@ -390,6 +398,9 @@ class RequestsTests(Common):
 
     def test_a_head_that_no_origin_has_answered_is_an_error(self):
         self.check_head(self.session().head, requests.ConnectionError)
+
+    def test_an_answer_after_a_redirect_has_its_own_url(self):
+        self.check_redirect(self.session().get)
 
     def test_a_user_name_in_a_url_becomes_a_header_field(self):
         self.check_user(self.session().get)
@@ -541,6 +552,9 @@ class HttpxTests(Common):
 
     def test_a_head_that_no_origin_has_answered_is_an_error(self):
         self.check_head(self.open().head, httpx.ConnectError)
+
+    def test_an_answer_after_a_redirect_has_its_own_url(self):
+        self.check_redirect(self.open().get)
 
     def test_a_user_name_in_a_url_becomes_a_header_field(self):
         self.check_user(self.open().get)
