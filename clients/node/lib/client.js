@@ -100,7 +100,7 @@ export class Larder {
   }
 
   async unpin(id, { signal } = {}) {
-    await this.#core.report("DELETE", pathOf("pins", id), { signal });
+    await this.#core.report("DELETE", pathOf("pins", id), { signal, fresh: true });
   }
 
   pins({ signal } = {}) {
@@ -124,7 +124,7 @@ export class Larder {
   }
 
   async removePrefetch(name, { signal } = {}) {
-    await this.#core.report("DELETE", pathOf("prefetch", name), { signal });
+    await this.#core.report("DELETE", pathOf("prefetch", name), { signal, fresh: true });
   }
 
   modify(target, { signal, ...options } = {}) {

@@ -115,6 +115,22 @@ test("a request that waits for a connection can be aborted and has a time limit"
   assert.deepEqual(asked, ["/held", "/next"]);
 });
 
+test("no removal is sent again after it may have succeeded", brief, async () => {
+  const asked = [];
+  treat = (request, answer) => {
+    asked.push(request.method);
+    if (request.method === "DELETE") return request.socket.destroy();
+    return answer.end("{}");
+  };
+  const cache = new Larder({ socket });
+  for (const remove of ["unpin", "removePrefetch", "delete"]) {
+    await cache.prefetched("tonight"); // Leaves a connection that was used.
+    await refused(cache[remove]("a"), CutOff);
+  }
+  assert.deepEqual(asked, ["GET", "DELETE", "GET", "DELETE", "GET", "DELETE"]);
+  cache.close();
+});
+
 test("a put without a content is a TypeError and sends nothing", async () => {
   const cache = new Larder({ socket });
   let count = 0;
