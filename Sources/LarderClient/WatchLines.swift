@@ -4,9 +4,9 @@ import NIOHTTP1
 /// The frames of a watch, one a line, without frame types that this version does not know.
 ///
 /// After a break the iterator connects with the last revision that it has seen, so no change is
-/// missed. If the daemon no longer has the changes since that revision, the iterator gives
-/// ``WatchEvent/lost``, and then the entries that exist. After three heartbeats without a byte it
-/// connects again. Frames come again only after a break in two places:
+/// missed. If the daemon no longer has the changes since that revision, or the initial list was cut
+/// off, the iterator gives ``WatchEvent/lost``, and then the entries that exist. After three
+/// heartbeats without a byte it connects again. Frames come again only after a break in two places:
 ///
 /// - within a step, after a frame with `more`;
 /// - within the initial list, before `initial_done`.
@@ -31,6 +31,8 @@ package struct WatchLines: AsyncSequence, Sendable {
         private var command: WatchCommand
         private var state = State.apart(pause: nil)
         private var plan = FollowPlan()
+        /// Whether the program has a part of the initial list.
+        private var isListing = false
 
         init(_ lines: WatchLines) {
             self.lines = lines
@@ -44,7 +46,8 @@ package struct WatchLines: AsyncSequence, Sendable {
                 do throws(LarderError) {
                     switch current {
                     case .over: return nil
-                    case .apart(let pause): try await connect(after: pause)
+                    case .apart(let pause):
+                        if let element = try await connect(after: pause) { return element }
                     case .reading(let reader):
                         if let element = try await read(reader) { return element }
                     }
@@ -60,13 +63,18 @@ package struct WatchLines: AsyncSequence, Sendable {
             try await next()
         }
 
-        private mutating func connect(after pause: Duration?) async throws(LarderError) {
+        /// Connects; returns the event after a list that was cut off, of which rows may be gone.
+        private mutating func connect(
+            after pause: Duration?
+        ) async throws(LarderError) -> Element? {
             if let pause { try await lines.client.time.wait(pause) }
             command.options.account = try lines.client.accountParameter()
             var request = SocketRequest(posting: command, to: "/v1/watch")
             request.headers.add(name: "Accept", value: FrameFormat.jsonLines.mediaType)
             let silence = command.options.heartbeat.threeHeartbeats
             state = .reading(try await FrameReader(request, of: lines.client, silence: silence))
+            defer { isListing = false }
+            return isListing ? (.lost, []) : nil
         }
 
         /// The next frame; nil after `lagged`, when the iterator must connect again.
@@ -93,6 +101,7 @@ package struct WatchLines: AsyncSequence, Sendable {
                 case .end: throw .cutOff
                 case .put, .delete, .evict, .modifier, .remapped, .origin, .auth, .prefetch,
                     .bookmark:
+                    isListing = command.options.initial == true
                     state = .reading(reader)
                     return (.frame(line.frame), line.bytes)
                 }
@@ -134,8 +143,8 @@ public struct WatchEvents: AsyncSequence, Sendable {
 public enum WatchEvent: Sendable {
     /// A change, or `bookmark`: the watch has given everything up to its revision.
     case frame(WatchFrame)
-    /// The daemon no longer has the changes since the last event, so the program's state may be
-    /// old.
+    /// The daemon no longer has the changes since the last event, or the list of entries was cut
+    /// off. So the program's state may be old.
     ///
     /// The entries that exist follow, as frames with `initial`, up to a bookmark with
     /// `initialDone`.

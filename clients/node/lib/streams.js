@@ -100,7 +100,7 @@ export async function* followed(core, given, signal) {
 export async function* watched(core, given, signal) {
   const command = { ...given };
   const resumption = new Resumption();
-  for (const silence = silenceOf(command); ; ) {
+  for (let [silence, isListing] = [silenceOf(command), false]; ; isListing = false) {
     try {
       const answer = await core.request("POST", "/v1/watch", { command, signal, fresh: true });
       for await (const { frame } of frames(answer, silence)) {
@@ -109,11 +109,11 @@ export async function* watched(core, given, signal) {
         const isLagged = frame.type === "lagged";
         const rev = isLagged ? frame.dropped_after : frame.rev;
         // A list that is cut off is asked again, so nothing before its end counts.
-        if (rev !== undefined && !command.initial && !frame.more && !frame.initial) {
-          command.since = rev;
-        }
+        if (rev !== undefined && !command.initial && !frame.more) command.since = rev;
         if (isLagged || frame.type === "end") break;
-        if (frame.type !== "heartbeat") yield frame;
+        if (frame.type === "heartbeat") continue;
+        isListing = command.initial;
+        yield frame;
       }
       throw cutOff("larderd has ended the watch.");
     } catch (error) {
@@ -124,6 +124,8 @@ export async function* watched(core, given, signal) {
         continue;
       }
       await resumption.check(error).pause(signal);
+      // Entries of a list that was cut off may be gone.
+      if (isListing) yield { type: "reset" };
     }
   }
 }

@@ -114,6 +114,15 @@ class AsyncStream(Generic[T]):
 
 class WatchStream(AsyncStream[Event]):
     path = "/v1/watch"
+    # Whether the program has a part of the initial list.
+    is_listing = False
+
+    async def connect(self) -> Answer:
+        if self.is_listing:
+            # The list was cut off, and entries of it may be gone.
+            self.is_listing = False
+            self.items.append(Reset({}))
+        return await super().connect()
 
     async def take(self, frame: dict[str, Any], line: bytes) -> None:
         kind = str(frame.get("type"))
@@ -128,6 +137,7 @@ class WatchStream(AsyncStream[Event]):
         elif kind == "end":
             raise cut_off("larderd has ended the watch.")
         elif kind != "heartbeat":
+            self.is_listing = bool(self.command.get("initial"))
             self.items.append(EVENTS.get(kind, Other)(frame))
 
     async def failed(self, error: Problem) -> None:
