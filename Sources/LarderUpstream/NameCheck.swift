@@ -5,6 +5,10 @@ import Synchronization
 
 /// Judges the addresses of a URL's host before anything is connected to it.
 ///
+/// A name that hangs ends here, also if the origin allows private addresses. The connection looks
+/// the name up on the one lookup queue of its event loop. There a lookup that hangs would hold up
+/// the connections of this loop to all other names.
+///
 /// The connection looks the name up again, and ``AddressCheck`` judges its peer. This check makes
 /// sure that Larder connects to no address that is known to be private, even if no server listens
 /// there.
@@ -39,7 +43,8 @@ final class NameCheck: Sendable {
         self.lookUp = lookUp ?? { Self.resolve($0, on: eventLoopGroup.next()) }
     }
 
-    /// Fails if the host is a forbidden address, or a name with any forbidden address.
+    /// Fails if the host is a forbidden address, or a name with any forbidden address, and if the
+    /// name that the connection needs is not found in time.
     ///
     /// All addresses of a name must be allowed, as the connection chooses among them. Behind a
     /// proxy, which looks the name up itself, only an address in the URL is judged.
@@ -49,24 +54,29 @@ final class NameCheck: Sendable {
         now: NIODeadline,
         deadline: NIODeadline
     ) async throws(UpstreamError) {
-        guard !settings.allowsPrivate else { return }
         let host = url.host
-        let kind = HostKind(host)
-        guard !kind.isRefusedAddress else { throw .addressRefused(host: host, address: host) }
-        guard kind == .name, settings.checksAddress else { return }
+        if !settings.allowsPrivate, HostKind(host).isRefusedAddress {
+            throw .addressRefused(host: host, address: host)
+        }
+        let peer = settings.proxy?.host ?? host
+        guard HostKind(peer) == .name else { return }
         let limit = min(deadline, now + TimeAmount(settings.connectTimeout))
         let addresses: [SocketAddress]
         do {
-            addresses = try await waited(for: lookup(of: host, now), until: limit)
+            addresses = try await waited(for: lookup(of: peer, now), until: limit)
         } catch is CancellationError {
             throw .cancelled
         } catch is LateLookup {
             if limit == deadline { throw .timedOut(.head) }
-            throw .unreachable(host: host, reason: "its name was not found in time")
+            throw .unreachable(host: peer, reason: "its name was not found in time")
         } catch {
+            // Nothing is judged, and an open connection needs no name.
+            guard settings.checksAddress else { return }
             throw .unreachable(host: host, reason: "the name was not found")
         }
-        guard let refused = addresses.first(where: \.isRefused) else { return }
+        guard settings.checksAddress, let refused = addresses.first(where: \.isRefused) else {
+            return
+        }
         throw .addressRefused(host: host, address: refused.ipAddress ?? "unknown")
     }
 

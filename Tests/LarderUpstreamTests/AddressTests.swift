@@ -123,8 +123,11 @@ struct AddressTests {
         }
     }
 
-    @Test("A lookup that never ends is given up by each request that waits for it")
-    func hangingLookup() async throws {
+    @Test(
+        "A lookup that never ends is given up by each request that waits for it",
+        arguments: [false, true]
+    )
+    func hangingLookup(_ allowsPrivate: Bool) async throws {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let never = loop.makePromise(of: [SocketAddress].self)
         let lookups = Recorder<String>()
@@ -134,7 +137,7 @@ struct AddressTests {
         }
         try await withOrigin(lookUp: lookUp) { fixture in
             let fixture = fixture.with {
-                $0.allowPrivate = false
+                $0.allowPrivate = allowsPrivate
                 $0.fetch.connectTimeout = .milliseconds(1)
             }
             var asked = try request(fixture, at: "larder.invalid")
