@@ -233,10 +233,12 @@ package struct ResponseHead: Equatable, Sendable {
             .filter { $0 != " " && $0 != "\t" }.lowercased() ?? ""
     }
 
-    /// Whether `headers` announce a body of JSON (RFC 6839 3.1).
-    package static func isJSON(_ headers: HeaderFields) -> Bool {
-        let type = essence(of: headers)
-        return type == "application/json" || type.hasSuffix("+json")
+    /// Whether `headers` announce a body of JSON.
+    package static func isJSON(_ headers: HeaderFields) -> Bool { isJSON(essence(of: headers)) }
+
+    /// Whether a media type without parameters is JSON (RFC 6839 3.1).
+    static func isJSON(_ essence: String) -> Bool {
+        essence == "application/json" || essence.hasSuffix("+json")
     }
 
     /// Whether `headers` announce JSON whose brackets and quotation marks can be counted by bytes.
@@ -259,7 +261,7 @@ package struct ResponseHead: Equatable, Sendable {
     /// Whether this is a 2xx that announces a body that is not JSON.
     var hasOtherThanJSON: Bool {
         (200..<300).contains(status) && status != 204 && status != 205 && contentLength != 0
-            && !essence.isEmpty && essence != "application/json" && !essence.hasSuffix("+json")
+            && !essence.isEmpty && !Self.isJSON(essence)
     }
 
     /// Whether the body is server-sent events (HTML 9.2), or pictures of which each replaces the last.

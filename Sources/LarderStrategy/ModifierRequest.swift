@@ -197,8 +197,11 @@ package struct ModifierRequest: Equatable, Sendable {
         guard method != "DELETE", head.status != 204, head.status != 205,
             head.contentLength != 0
         else { return .none }
+        // With the Location of what was put, many servers send a word such as "Created".
+        let isOfBytes = method == "PUT" && !ResponseHead.isJSON(essence)
         let places = [
-            headers["Content-Location"], head.status == 201 ? head.location : nil,
+            headers["Content-Location"],
+            head.status == 201 && !isOfBytes ? head.location : nil,
         ]
         for place in places {
             if let target = place.flatMap({ target(at: $0, from: answering) }) {

@@ -205,6 +205,14 @@ struct ModifierVerdictTests {
             (request("PATCH"), 200, fields(["Content-Location": "http://["]), .confirmed(.none)),
             (request("POST", to: list), 201, fields(["Location": "articles/42"]), whole),
             (
+                request("PUT", fields(["Content-Type": "application/json"])), 201,
+                fields(["Location": "/articles/42"]), whole
+            ),
+            (
+                request("PUT", fields(["Content-Type": "image/png"])), 201,
+                fields(["Location": "/articles/42"]), .confirmed(.none)
+            ),
+            (
                 request("POST", to: list), 200, fields(["Location": "articles/42"]),
                 .confirmed(.none)
             ),
