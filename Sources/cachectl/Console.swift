@@ -7,14 +7,21 @@ import LarderModel
 /// Stdout for data, stderr for messages, and whether a person looks at them.
 struct Console: Sendable {
     private let descriptor: Int32
+    /// Name of what is written to, for messages.
+    private let name: String
     /// Whether nothing is said but why a command fails.
     let isQuiet: Bool
     let isInteractiveIn = isatty(STDIN_FILENO) == 1
     let isTerminalOut: Bool
     let isTerminalErr = isatty(STDERR_FILENO) == 1
 
-    init(descriptor: Int32 = STDOUT_FILENO, isQuiet: Bool = false) {
+    init(
+        descriptor: Int32 = STDOUT_FILENO,
+        name: String = "stdout",
+        isQuiet: Bool = false
+    ) {
         self.descriptor = descriptor
+        self.name = name
         self.isQuiet = isQuiet
         isTerminalOut = isatty(descriptor) == 1
     }
@@ -29,7 +36,7 @@ struct Console: Sendable {
             } else if errno == EPIPE {
                 throw .stdoutClosed
             } else if errno != EINTR {
-                throw .lastError(of: "stdout")
+                throw .lastError(of: name)
             }
         }
     }

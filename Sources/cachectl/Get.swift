@@ -117,7 +117,9 @@ struct Get: AsyncParsableCommand {
 
     func run() async throws {
         let file = try output.map { path throws(CommandFailure) in try OutputFile(path) }
-        let console = Console(descriptor: file?.descriptor ?? STDOUT_FILENO, isQuiet: quiet)
+        let console =
+            file.map { Console(descriptor: $0.descriptor, name: $0.path, isQuiet: quiet) }
+            ?? Console(isQuiet: quiet)
         try await run(on: console)
         try file?.finish()
     }

@@ -74,14 +74,15 @@ extension InputFile {
 /// A path that is not a regular file (a pipe, `/dev/null`) is written to directly.
 final class OutputFile {
     let descriptor: Int32
-    private let path: String
+    /// The path in messages, too; `stdout` for `-`.
+    let path: String
     /// Nil where it is written to in its place.
     private let temporary: String?
     private var hasTakenPlace = false
 
     /// Opens the file; `-` is stdout.
     init(_ path: String) throws(CommandFailure) {
-        self.path = path
+        self.path = path == "-" ? "stdout" : path
         var status = stat()
         if path == "-" {
             temporary = nil
@@ -104,9 +105,13 @@ final class OutputFile {
     }
 
     /// Has what was written take the place of the path.
+    ///
+    /// A file system may report only then that it had no room, and a rename may reach the disk first.
     func finish() throws(CommandFailure) {
         guard let temporary else { return }
-        guard rename(temporary, path) == 0 else { throw .lastError(of: path) }
+        guard fsync(descriptor) == 0, rename(temporary, path) == 0 else {
+            throw .lastError(of: path)
+        }
         hasTakenPlace = true
     }
 }

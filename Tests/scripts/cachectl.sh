@@ -171,6 +171,15 @@ run unpin "$origin/broken"
 run get -o "$work/saved" -q "$origin/large.bin"
 expect_equal "with -o and -q nothing is printed" "0||" "$(said)"
 expect_same_file "and the file is whole" "$www/large.bin" "$work/saved"
+code=0
+(
+    # A write beyond the limit fails, as on a full disk.
+    trap '' XFSZ
+    ulimit -f 1
+    "$bin/cachectl" --socket "$socket" get -q -o "$work/saved" "$origin/large.bin"
+) 2>"$work/err" || code=$?
+expect_equal "a file that cannot be written whole is named" \
+    "1|cachectl: $work/saved: File too large" "$code|$(<"$work/err")"
 run get -o "$work/saved" "$origin/refused"
 expect_same_file "one that fails leaves the file as it was" "$www/large.bin" "$work/saved"
 expect_equal "and nothing beside it" "$work/saved" "$(echo "$work"/saved*)"
