@@ -7,6 +7,20 @@ package import LarderWire
 import struct LarderAPI.ModifierState
 
 extension ModifierActions {
+    /// The whole body of a modifier's request, which a report shows as text and not beyond 1 MiB.
+    ///
+    /// The history has none, so this throws for a modifier that is confirmed or cancelled.
+    package func body(
+        of id: ModifierID,
+        _ scope: ScopeKey
+    ) async throws(Problem) -> (bytes: [UInt8], mediaType: String?) {
+        let number = try await storing(await store.modifiers.number(id, of: scope))
+        guard let number else { throw .noSuchModifier(id) }
+        let whole = try await storing(await store.modifiers.whole(number))
+        guard let whole else { throw .noSuchModifier(id) }
+        return (whole.body, whole.modifier.mediaType)
+    }
+
     /// Replaces changes and request of a modifier that cannot have been applied, or of a dead letter.
     ///
     /// The edit is on disk, synced, before this returns. Id, number, state and dependencies stay,

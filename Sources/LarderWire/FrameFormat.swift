@@ -49,6 +49,11 @@ package enum FrameFormat: CaseIterable, Sendable {
         AcceptedTypes(values).names(MediaType.json) && !isNamed(in: values)
     }
 
+    /// Whether a client names bytes, and so wants a body as it is.
+    package static func areBytesNamed(in values: [String]) -> Bool {
+        AcceptedTypes(values).names(MediaType.bytes)
+    }
+
     package func encode(_ frame: some StreamFrame) -> [UInt8] {
         switch self {
         case .jsonLines, .ndjson: return frame.encodedLine()

@@ -161,6 +161,28 @@ struct RawWriteTests {
         }
     }
 
+    @Test("The body of a failed write can be had whole and as it is")
+    func failedBody() async throws {
+        try await ServerFixture.run { server in
+            let url = try ServerFixture.url("/a")
+            server.upstream.answer(url, with: .reply("no", status: 422))
+            let body = [UInt8](repeating: 0xFF, count: Limits.inlineJSONBytesMax + 1)
+            let client = try await server.connect()
+            let fields = [Self.wish, "Content-Type: image/png"]
+            let accepted = try await client.ask("PUT", "/o/example/a", fields, body: body)
+            let receipt: ModifierReceipt = try accepted.value()
+            let failed = try await settled(server, ModifierID(receipt.id))
+            #expect(failed.state == .failed)
+            let bytes = "Accept: application/octet-stream"
+            let whole = try await client.ask("GET", "/v1/modifiers/\(receipt.id)", [bytes])
+            #expect(whole.status == 200)
+            #expect(whole.headers["Content-Type"] == "image/png")
+            #expect(whole.body == body)
+            let none = try await client.ask("GET", "/v1/modifiers/none", [bytes]).problem()
+            #expect(none.kind == .noSuchModifier)
+        }
+    }
+
     @Test("Each account has its own")
     func accounts() async throws {
         try await ServerFixture.run { server in

@@ -59,7 +59,11 @@ extension DocumentedRoute {
             .showModifier,
             [.json(ModifierReport.self)],
             problems: [.noSuchModifier],
-            "Tells the state of a modifier and what it changes, as long as the history has it."
+            """
+            Tells the state of a modifier and what it changes, as long as the history has it. With \
+            `Accept: application/octet-stream` the answer is the body of its request, whole and as it \
+            is; 404 once it is confirmed or cancelled.
+            """
         ),
         DocumentedRoute(
             .editModifier,

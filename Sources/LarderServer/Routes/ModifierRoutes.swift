@@ -79,6 +79,9 @@ struct ModifierRoutes {
         let query: ModifierQuery = try exchange.parameters()
         let wait = try query.wait?.checked("wait")
         let scope = try exchange.row(try exchange.selection(query.rows), for: "show modifier \(id)")
+        guard !FrameFormat.areBytesNamed(in: exchange.accepted) else {
+            return try await showBody(of: id, scope)
+        }
         let report = try await engine.modifiers.modifier(
             id,
             scope,
@@ -86,6 +89,14 @@ struct ModifierRoutes {
             cancellation: exchange.cancellation
         )
         try await exchange.respond(with: report, byteCount: report.byteCount)
+    }
+
+    private func showBody(of id: ModifierID, _ scope: ScopeKey) async throws(Problem) {
+        let body = try await engine.modifierActions.body(of: id, scope)
+        let memory = try exchange.hold(body.bytes.count)
+        let type = body.mediaType ?? MediaType.bytes
+        await exchange.writer.respond(.ok, ["Content-Type": type], body: body.bytes)
+        withExtendedLifetime(memory) {}
     }
 
     /// 200 once the edit is on disk.
