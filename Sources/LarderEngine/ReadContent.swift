@@ -173,10 +173,13 @@ extension OriginSettings {
 
 extension Flight.Plan {
     /// The id of the row that the request is for, as far as it is known before the answer.
-    func rowID(_ context: EngineContext) -> EntryID? {
+    ///
+    /// `answer` are the header fields of an answer without a body, by which it may vary.
+    func rowID(_ context: EngineContext, _ answer: HeaderFields = HeaderFields()) -> EntryID? {
         if let cached { return cached.id }
+        let names = Variants.names(in: answer)
         return key.id.flatMap {
-            try? context.variants.id(of: $0, names: [], request: key.headers, origin: origin)
+            try? context.variants.id(of: $0, names: names, request: key.headers, origin: origin)
         }
     }
 

@@ -204,6 +204,18 @@ struct VariantTests {
         #expect(try await shown("de")?.text == Self.new)
     }
 
+    @Test("A 404 that varies deletes no answer to other headers")
+    func deletedVariant() async throws {
+        let url = try fixture.url("/a")
+        let none = ScriptedAnswer.reply(status: 404, headers: ["Vary": "Accept-Language"])
+        fixture.upstream.answer(url, with: answer(Self.old), none)
+        try await fixture.fetch(url)
+        let german = try await fixture.fetch(url) { $0.headers.append("Accept-Language", "de") }
+        #expect(german.refusal?.kind == .deleted)
+        let kept = try await fixture.fetch(url, .cacheOnly).lastShown
+        #expect(kept?.text == Self.old)
+    }
+
     @Test("Answers that differ by a long header, or by one with a tab, are stored as any variant")
     func longValues() async throws {
         let url = try fixture.url("/a")
