@@ -145,21 +145,37 @@ struct FetchRequest: Sendable {
         guard let id = try id(reader, lookupScopes, context.variants, now: now, isUse: isUse),
             let found = try look.answer(of: id, in: lookupScopes)
         else { return nil }
-        // A view that only modifiers made answers a request with any headers.
-        let isMade = found.source == .modifier
-        return isMade || isAnswered(by: found.entry, context.variants) ? found : nil
+        return isAnswered(by: found, context.variants) ? found : nil
     }
 
-    private func id(_ variants: Variants, names: [String]) -> EntryID? {
-        command.id.flatMap {
+    /// The view under the id that a stream follows; nil if it is the answer to other headers.
+    func followed(
+        _ id: EntryID,
+        _ reader: StoreReader,
+        _ lookupScopes: LookupScopes,
+        in context: EngineContext
+    ) async throws(StoreError) -> ShownAnswer? {
+        let (entries, isPartial) = (Entries(context: context), command.isPartial)
+        let found = try await entries.answer(lookupScopes, id, on: reader, isPartial: isPartial)
+        return found.flatMap { isAnswered(by: $0, context.variants) ? $0 : nil }
+    }
+
+    private func id(of read: EntryID?, _ variants: Variants, names: [String]) -> EntryID? {
+        read.flatMap {
             try? variants.id(of: $0, names: names, request: command.headers, origin: origin)
         }
     }
 
-    /// Whether the entry under the id answers this request, and not one with other headers.
-    private func isAnswered(by entry: Entry, _ variants: Variants) -> Bool {
+    /// Whether the view under the id answers this request, and not one with other headers.
+    private func isAnswered(by view: ShownAnswer, _ variants: Variants) -> Bool {
+        // A view that only modifiers made answers a request with any headers.
+        guard view.source != .modifier else { return true }
+        let entry = view.entry
         switch entry.kind {
-        case .fetched: return id(variants, names: Variants.names(in: entry.headers)) == entry.id
+        case .fetched:
+            // Not the request's own id, which may be a temporary one of this entry.
+            let read = entry.id.urlOfVariant ?? entry.id
+            return id(of: read, variants, names: Variants.names(in: entry.headers)) == entry.id
         case .tombstone: return true
         case .blob, .variants, .entity: return false
         }
@@ -189,7 +205,7 @@ struct FetchRequest: Sendable {
             names = found.map(String.init)
             break
         }
-        return id(variants, names: names)
+        return id(of: command.id, variants, names: names)
     }
 }
 

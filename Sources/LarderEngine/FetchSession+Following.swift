@@ -49,12 +49,7 @@ extension FetchSession {
         let published = context.store.changes.published
         var before: Machine?
         do throws(StoreError) {
-            let row = try await Entries(context: context).answer(
-                lookupScopes,
-                following.id,
-                on: reader,
-                isPartial: request.isPartial
-            )
+            let row = try await request.followed(following.id, reader, lookupScopes, in: context)
             if request.variantMarker != nil, let answer = try await lookUp(reader)?.entry,
                 answer.id != following.id, answer.revision > known ?? Revision(0)
             {

@@ -320,6 +320,25 @@ struct FollowTests {
         #expect(try await follower.result().shape == ["network", "cache"])
     }
 
+    @Test("A follower is shown no answer to other headers that takes the place of its own")
+    func otherVariant() async throws {
+        let vary = ["Vary": "Accept-Language"]
+        let (english, german) = (#"["en"]"#, #"["de"]"#)
+        fixture.upstream.answer(
+            url,
+            with: .json("[1]"),
+            .json(english, headers: vary),
+            .json(german, headers: vary)
+        )
+        let follower = fixture.follow(url) { $0.headers.append("Accept-Language", "de") }
+        _ = try await follower.frames.element(0)
+        try await fixture.fetch(url)
+        try await fixture.fetch(url, .networkOnly) { $0.headers.append("Accept-Language", "de") }
+        try await fixture.waitForBody(german, of: follower)
+        follower.hangUp()
+        #expect(try await follower.result().shape == ["network", "cache"])
+    }
+
     @Test("Another scope's entry under the same id is another entry")
     func scopes() async throws {
         fixture.upstream.answer(url, with: .json("[1]"), .json("[\"theirs\"]"), .json("[2]"))
