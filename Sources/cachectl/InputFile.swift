@@ -93,7 +93,9 @@ final class OutputFile {
         } else {
             let name = "\(path).\(getpid()).part"
             temporary = name
-            descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+            // The rights of the file that it replaces; without one the status is all zeros.
+            let rights = status.st_mode == 0 ? 0o666 : status.st_mode & 0o777
+            descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, rights)
         }
         guard descriptor >= 0 else { throw .lastError(of: path) }
     }

@@ -171,6 +171,10 @@ run unpin "$origin/broken"
 run get -o "$work/saved" -q "$origin/large.bin"
 expect_equal "with -o and -q nothing is printed" "0||" "$(said)"
 expect_same_file "and the file is whole" "$www/large.bin" "$work/saved"
+chmod 600 "$work/saved"
+run get -o "$work/saved" -q "$origin/large.bin"
+expect_equal "a file that is replaced keeps its rights" "0 600" \
+    "$code $(stat --format %a "$work/saved")"
 code=0
 (
     # A write beyond the limit fails, as on a full disk.
