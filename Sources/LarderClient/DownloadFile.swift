@@ -34,12 +34,15 @@ final class DownloadFile: Sendable {
         }
         // By code points: a letter may have many.
         let start = String(name.unicodeScalars.prefix(Self.nameLettersMax))
+        var replaced = stat()
+        // The rights of the file that it replaces, or of a new one.
+        let rights = stat(path, &replaced) == 0 ? replaced.st_mode & 0o777 : 0o666
         // Skips the names of files that an earlier process with the same pid has left.
         for _ in 0..<Self.namesMax {
             let number = Self.names.wrappingAdd(1, ordering: .relaxed).newValue
             let temporary = "\(folder).\(start).\(getpid()).\(number)"
             let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-            let descriptor = open(temporary, flags, 0o666)
+            let descriptor = open(temporary, flags, rights)
             if descriptor >= 0 {
                 self.temporary = temporary
                 self.descriptor = descriptor

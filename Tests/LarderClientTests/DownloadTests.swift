@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import LarderClient
 import LarderModel
 import LarderTestSupport
@@ -35,11 +36,12 @@ struct DownloadTests {
         }
     }
 
-    @Test("A kept body comes from the entry, and replaces the file that was there")
+    @Test("A kept body comes from the entry, and replaces the file that was there, with its rights")
     func kept() async throws {
         try await withDaemon { daemon, client in
             let folder = try Folder()
             try Data([1, 2, 3]).write(to: URL(filePath: folder.target))
+            #expect(chmod(folder.target, 0o600) == 0)
             let bytes = [UInt8](repeating: 7, count: 300_000)
             daemon.answer(
                 "/v1/fetch",
@@ -53,6 +55,7 @@ struct DownloadTests {
             let all = try await client.download(Frames.url, to: folder.target) { seen.record($0) }
             #expect(try folder.bytes() == bytes)
             #expect(try folder.names == ["target"])
+            #expect(try permissions(ofFile: folder.target) == 0o600)
             #expect(all == DownloadProgress(receivedBytes: 300_000, totalBytes: 300_000))
             #expect(seen.all.allSatisfy { $0.totalBytes == 300_000 })
             #expect(seen.all.last == all)

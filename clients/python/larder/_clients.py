@@ -49,6 +49,8 @@ def download(path: Path) -> Iterator[IO[bytes]]:
     temporary = os.path.join(os.path.dirname(os.path.abspath(path)), f".larder-{uuid.uuid4()}")
     try:
         with open(temporary, "xb") as file:
+            with suppress(FileNotFoundError):  # The rights of the file that it replaces.
+                os.chmod(file.fileno(), os.stat(path).st_mode & 0o777)
             yield file
         os.replace(temporary, path)
     finally:

@@ -50,6 +50,9 @@ class ReadTests(DaemonTest):
         self.assertEqual(self.client.get(url).content.strip(), data.strip())
         self.assertEqual(self.client.save(url, self.folder / "saved"), len(data))
         self.assertEqual((self.folder / "saved").read_bytes(), data)
+        (self.folder / "saved").chmod(0o600)
+        self.client.save(url, self.folder / "saved")
+        self.assertEqual((self.folder / "saved").stat().st_mode & 0o777, 0o600)
         names = [name for name in os.listdir(self.folder) if name.startswith(".larder-")]
         self.assertEqual(names, [])
         with self.assertRaises(larder.Problem):
