@@ -69,7 +69,7 @@ final class EngineContext: Sendable {
         self.random = Mutex(random)
         self.logger = logger
         health = OriginHealthTable(origins, now: clock.now())
-        store.setOrigins(origins.names)
+        store.setOrigins(origins.names(credentials))
         for name in offline { originStates.changed(name) }
     }
 
@@ -89,7 +89,7 @@ final class EngineContext: Sendable {
             return table
         }
         sharesAny.store(new.hasSharedOrigins, ordering: .relaxed)
-        store.setOrigins(new.names)
+        store.setOrigins(new.names(credentials))
         health.replace(old, with: new, now: clock.now())
         for origin in old.known {
             if new[origin.name] == nil {

@@ -1,6 +1,6 @@
 package import LarderModel
 package import LarderNormalize
-package import LarderStore
+import LarderStore
 import LarderStrategy
 import Synchronization
 
@@ -112,7 +112,7 @@ package struct OriginTable: Sendable {
         return DocumentRules(rules, path: path, form: form)
     }
 
-    package var names: OriginNames {
+    func names(_ credentials: CredentialTable) -> OriginNames {
         OriginNames(
             rules: entityRules,
             ownID: { name in ownURL(of: name).flatMap { try? EntryID($0) } },
@@ -126,6 +126,10 @@ package struct OriginTable: Sendable {
                 guard case .split(let split) = splitter.split(bytes, path: path, query: url.query)
                 else { return nil }
                 return split
+            },
+            showsOwnOnly: { id, scope in
+                guard let origin = sharingOrigin(of: id) else { return true }
+                return credentials.current(of: scope, at: origin) != nil
             }
         )
     }

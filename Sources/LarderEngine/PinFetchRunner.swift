@@ -77,6 +77,8 @@ final class PinFetchRunner: Sendable {
             // The next look at a long list, of which each fetch has the rest looked up.
             var next: Duration?
             post(.wanted)
+            // A login may have been the last step before a crash.
+            group.addTask { await self.wantAgain(.held, at: nil, context) }
             for await event in mailbox.events {
                 let now = context.clock.monotonic()
                 switch event {
@@ -92,7 +94,10 @@ final class PinFetchRunner: Sendable {
                 case .originAnswered(let name): machine.originAnswered(name)
                 case .originChanged(let name):
                     machine.originAnswered(name)
-                    group.addTask { await self.wantAgain(.failed, at: name, context) }
+                    group.addTask {
+                        await self.wantAgain(.held, at: name, context)
+                        await self.wantAgain(.failed, at: name, context)
+                    }
                 case .roomRaised:
                     group.addTask { await self.wantAgain(.tooLarge, at: nil, context) }
                 case .reached(let line): machine.reached(line)
@@ -128,26 +133,35 @@ final class PinFetchRunner: Sendable {
     }
 
     /// Has pins that gave up be fetched again, as the reason may be gone.
+    ///
+    /// Of pins that are held, these are pins of shared rows that their users no longer see.
     private func wantAgain(
         _ state: PinState,
         at name: OriginName?,
         _ context: EngineContext
     ) async {
-        guard !context.store.pins.totals.failed.isEmpty else { return }
+        let pins = context.store.pins
+        guard state == .held || !pins.totals.failed.isEmpty else { return }
         do throws(StoreError) {
             var last: Int64 = 0
             while true {
-                let page = try await context.store.pins.failed(state, after: last)
+                let page =
+                    if state == .held {
+                        try await pins.heldByShared(after: last)
+                    } else {
+                        try await pins.failed(state, after: last)
+                    }
                 guard let end = page.last else { return }
                 last = end.number
                 let meant = page.compactMap { pin -> (scope: ScopeKey, id: EntryID)? in
                     let scope = context.store.key(for: pin.scope)
                     guard let attempt = PinAttempt(context, scope, pin.id),
-                        name.map({ $0 == attempt.name }) ?? true
+                        name.map({ $0 == attempt.name }) ?? true,
+                        state != .held || context.sharedScope(of: pin.id, for: scope) == nil
                     else { return nil }
                     return (scope, pin.id)
                 }
-                if !meant.isEmpty { try await context.store.pins.wantAgain(meant) }
+                if !meant.isEmpty { try await pins.wantAgain(meant) }
             }
         } catch {
             context.note("pins that failed were not looked up", error)

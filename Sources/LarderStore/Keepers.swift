@@ -46,7 +46,9 @@ struct Keepers {
         let waiting = pins.filter { $0.pin != .held }
         guard !waiting.isEmpty, row.hasBytes, try !state.rows.lacksPart(row) else { return }
         for pin in waiting {
-            if try state.reader.isHidden(id, from: pin.name.scope) == true { continue }
+            let scope = pin.name.scope
+            if state.shared.origins.showsOwnOnly(id, scope.scope) { continue }
+            if try state.reader.isHidden(id, from: scope) == true { continue }
             try state.pins.setState(of: pin, .held, nil, isWanted: false)
             state.memory.hasUpdates = true
         }

@@ -114,19 +114,23 @@ package struct OriginNames: Sendable {
     package let document: @Sendable (EntryID, Scope) -> DocumentRules?
     /// The entities in an origin's answer with an id; nil where it is to be kept whole.
     package let split: @Sendable (EntryID, OriginName, [UInt8]) -> Split?
+    /// Whether a user sees no shared row under an id, as its account has a credential.
+    package let showsOwnOnly: @Sendable (EntryID, Scope) -> Bool
 
     package init(
         rules: [OriginName: EntityRules],
         ownID: @escaping @Sendable (EntityName) -> EntryID? = { _ in nil },
         origin: @escaping @Sendable (EntryID, Scope) -> OriginName? = { _, _ in nil },
         document: @escaping @Sendable (EntryID, Scope) -> DocumentRules? = { _, _ in nil },
-        split: @escaping @Sendable (EntryID, OriginName, [UInt8]) -> Split? = { _, _, _ in nil }
+        split: @escaping @Sendable (EntryID, OriginName, [UInt8]) -> Split? = { _, _, _ in nil },
+        showsOwnOnly: @escaping @Sendable (EntryID, Scope) -> Bool = { _, _ in false }
     ) {
         self.rules = rules
         self.ownID = ownID
         self.origin = origin
         self.document = document
         self.split = split
+        self.showsOwnOnly = showsOwnOnly
     }
 
     private static let none = EntityRules(NormalizeRules())

@@ -137,9 +137,15 @@ struct PinRows {
         if found.keepsShared { try state.keepers.countKeepers(of: name.id) }
     }
 
+    /// Whether a pin is held by a shared row that its user does not see since a login.
+    func holdsUnseen(_ row: DurableRow) -> Bool {
+        row.keepsShared && row.pin == .held
+            && state.shared.origins.showsOwnOnly(row.name.id, row.name.scope.scope)
+    }
+
     func wantAgain(_ name: TargetName) throws(StoreError) {
-        guard let found = try state.rows.find(name), let pin = found.pin,
-            PinState.failures.contains(pin), !found.hasBytes, !found.isWanted
+        guard let found = try state.rows.find(name), let pin = found.pin, !found.isWanted,
+            PinState.failures.contains(pin) && !found.hasBytes || holdsUnseen(found)
         else { return }
         try setState(of: found, .waiting, nil, isWanted: true)
         state.memory.hasUpdates = true
@@ -370,6 +376,17 @@ package struct PinStore: Sendable {
                 pinned_at IS NOT NULL AND state = \(state.rawValue) AND kind IS NULL AND wanted = 0
                 """
             return try reader.stateReader().pins(where: condition, after: number)
+        }
+    }
+
+    /// Pins that are held by the shared rows under their ids.
+    package func heldByShared(after number: Int64) async throws(StoreError) -> [Pin] {
+        try await store.read { reader throws(StoreError) in
+            let condition = """
+                shared = 1 AND pinned_at IS NOT NULL AND state = \(PinState.held.rawValue)
+                """
+            return try reader.stateReader()
+                .pins(of: "claim INDEXED BY claim_keeper", where: condition, after: number)
         }
     }
 

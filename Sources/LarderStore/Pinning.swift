@@ -11,7 +11,11 @@ struct Pinning: WriterPart {
         adoptsShared: Bool,
         now: Timestamp
     ) throws(StoreError) -> CommandResult<PinOutcome> {
-        let found = try durable(name)
+        var found = try durable(name)
+        if let row = found, origin != nil, try state.pins.holdsUnseen(row) {
+            try state.pins.wantAgain(name)
+            found = try durable(name)
+        }
         if let found, found.isPinned, found.hasBytes { return .done(.held(isNew: false)) }
         if adoptsShared, try sharing.seesShared(name, now: now) {
             return try keepShared(name, origin, now)

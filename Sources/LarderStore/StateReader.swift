@@ -110,7 +110,9 @@ final class StateReader {
         }
         guard pin.keepsShared else { return pin }
         let scope = shared.key(for: pin.scope)
-        guard try isHidden(pin.id, from: scope) != true else { return pin }
+        guard try isHidden(pin.id, from: scope) != true,
+            !shared.origins.showsOwnOnly(pin.id, pin.scope)
+        else { return pin }
         let row = try claim(Pin.columns, Scope.shared.text, pin.id)
         if try row.step() { pin.entry = Pin.entry(row) }
         return pin
@@ -125,9 +127,13 @@ final class StateReader {
         return try connection.statement(sql, (":scope", scope.text), after, limit).all(wholePin)
     }
 
-    func pins(where condition: String, after number: Int64) throws(StoreError) -> [Pin] {
+    func pins(
+        of rows: String = "claim",
+        where condition: String,
+        after number: Int64
+    ) throws(StoreError) -> [Pin] {
         let sql = """
-            SELECT \(Pin.columns) FROM claim
+            SELECT \(Pin.columns) FROM \(rows)
             WHERE claim > :after AND \(condition) ORDER BY claim LIMIT \(Limits.pageRowsMax)
             """
         let statement = try connection.statement(sql, (":after", number))

@@ -308,12 +308,7 @@ struct CredentialTests {
     @Test("An account with a credential reads its own row, never the shared one (case 23)")
     func ownRow() async throws {
         let url = try fixture.url("/r")
-        var settings = try #require(fixture.engine.context.origins.origin(of: url))
-        settings.isShared = true
-        let known = KnownOrigin(settings, from: .file("larder.yaml"))
-        _ = try await fixture.engine.origins.reload { (replace) throws(Problem) in
-            try replace([known])
-        }
+        try await share(url)
         fixture.upstream.answer(url, with: .json("[1]"), .json("[2]"))
         try await fixture.fetch(url, as: work)
         #expect(try fixture.view(url, EngineFixture.scope) == "[1]")
@@ -322,6 +317,48 @@ struct CredentialTests {
         #expect(try await fixture.fetch(url, .cacheFirst).lastShown?.text == "[2]")
         #expect(try fixture.view(url, EngineFixture.scope) == "[2]")
         #expect(try fixture.view(url, work) == "[1]")
+    }
+
+    @Test("After a login, the pin of a shared row waits for the account's own answer (case 23)")
+    func sharedPin() async throws {
+        let url = try fixture.url("/r")
+        try await share(url)
+        fixture.upstream.answer(url, with: .json("[1]"))
+        try await fixture.fetch(url, as: work)
+        var state: LarderAPI.PinState? = try await fixture.pin(url).item.state
+        #expect(state == .held)
+        let gate = Gate()
+        fixture.upstream.answer(url, with: .json("[3]").held(by: gate), .json("[2]"))
+        try await set("mine")
+        let asked = try await fixture.upstream.held.element(0)
+        #expect(asked.origin.headers["Authorization"] == "mine")
+        state = try await pinState(of: url)
+        #expect(state == .waiting)
+        try await fixture.fetch(url, .networkOnly, as: work)
+        #expect(try fixture.view(url, work) == "[2]")
+        state = try await pinState(of: url)
+        #expect(state == .waiting, "the answer for all users is not the account's own")
+        gate.open()
+        let id = try EntryID(url)
+        _ = try await fixture.engine.pins.pin(id, fixture.scope, wait: .seconds(3_000))
+        state = try await pinState(of: url)
+        #expect(state == .held)
+        #expect(try fixture.view(url, EngineFixture.scope) == "[3]")
+    }
+
+    private func pinState(of url: WebURL) async throws -> LarderAPI.PinState? {
+        let pins = try await fixture.engine.pins.list(PageQuery(), fixture.scope).items
+        return pins.first { $0.id == url.text }?.state
+    }
+
+    /// Has the origin of a URL share its answers.
+    private func share(_ url: WebURL) async throws {
+        var settings = try #require(fixture.engine.context.origins.origin(of: url))
+        settings.isShared = true
+        let known = KnownOrigin(settings, from: .file("larder.yaml"))
+        _ = try await fixture.engine.origins.reload { (replace) throws(Problem) in
+            try replace([known])
+        }
     }
 
     @Test("A modifier's header that may be a secret is refused, and the problem names the command")
