@@ -24,9 +24,9 @@ struct PrefetchReader {
         ).first { $0.bytesOrNil(.only) ?? [] }
     }
 
-    /// Number of entries in all sets of a user but one.
+    /// Number of entries in all sets of a user but one, those of old lists included.
     func itemCount(of uid: UInt32, besides set: Int64?) throws(StoreError) -> Int64 {
-        try sum("count(*)", of: "prefetch_item WHERE leaving = 0 AND", uid, besides: set)
+        try sum("count(*)", of: "prefetch_item WHERE", uid, besides: set)
     }
 
     /// Bytes of the JSON of all sets of a user but one.

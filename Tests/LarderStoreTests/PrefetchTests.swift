@@ -132,6 +132,20 @@ struct PrefetchTests {
         #expect(temporary.store.pins.totals.sets == Int64(Limits.prefetchSetsPerUserMax))
     }
 
+    @Test("Entries that a set still holds for its old list count in the bound of their user")
+    func oldLists() async throws {
+        let many = (0..<Limits.prefetchItemsMax).map { named("\($0)") }
+        try await temporary.put("a", [1])
+        try await put("0", many)
+        try await put("1", [named("a")])
+        #expect(try await pin(named("a")) == .held(isNew: true))
+        try await put("1", Array(many.dropFirst()))
+        await #expect(throws: StoreError.tooManySets) { try await put("2", [named("b")]) }
+        try await put("1", [named("a")])
+        try await put("2", [named("b")])
+        #expect(try await sets.count == 3)
+    }
+
     @Test("The JSON of a user's sets has a bounded size, and a new list replaces the old one's")
     func listBytes() async throws {
         let list = [UInt8](repeating: 0x20, count: Limits.prefetchCommandBytesMax)
