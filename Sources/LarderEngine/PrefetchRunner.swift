@@ -12,7 +12,8 @@ import Synchronization
 /// done again. The task begins with the first set, and runs until the daemon ends.
 ///
 /// Each set in turn gets a step of at most ``Limits/prefetchStepRowsMax`` rows, so that a long list
-/// holds up no other user's set. The failure of one set keeps none from its turn.
+/// holds up no other user's set. The failure of one set keeps none from its turn. The queries of a
+/// user's sets are evaluated in a task of their own.
 final class PrefetchRunner: Sendable {
     private struct State {
         var isRunning = false
@@ -28,6 +29,9 @@ final class PrefetchRunner: Sendable {
         var wholeDue = Duration.zero
         /// The last evaluation of each set's queries, and its time.
         var queries: [Int64: (last: PrefetchList.LastQuery, at: Timestamp)] = [:]
+        /// Users whose sets are being evaluated, and the sets that have a new list since a look.
+        var querying: Set<UInt32> = []
+        var queried: Set<Int64> = []
         /// The moment of the boot clock at which each set ends, and the end that was stored then.
         var ends: [Int64: (stored: Timestamp, due: Duration)] = [:]
         /// Failures in a row of each set whose pins could not be written, and the next attempt.
@@ -135,6 +139,7 @@ final class PrefetchRunner: Sendable {
             let all = try await context.store.prefetches.sets(.all)
             let sets = try await expire(all, context, &next)
             try await release(context, &next)
+            query(sets, context, &next)
             for set in sets {
                 do throws(StoreError) {
                     let hasRoom = roomCame.contains(set.scope.uid)
@@ -185,6 +190,7 @@ final class PrefetchRunner: Sendable {
             state.queries = state.queries.filter { numbers.contains($0.key) }
             state.failures = state.failures.filter { numbers.contains($0.key) }
             state.ends = state.ends.filter { numbers.contains($0.key) }
+            state.queried.formIntersection(numbers)
         }
         return left
     }
@@ -230,8 +236,9 @@ final class PrefetchRunner: Sendable {
         _ next: inout Next
     ) async throws(StoreError) {
         let store = context.store.prefetches
-        let isQueried = try await query(set, context, &next)
-        let isReady = state.withLock { $0.told[set.number] } == .ready
+        let (isQueried, isReady) = state.withLock { state in
+            (state.queried.remove(set.number) != nil, state.told[set.number] == .ready)
+        }
         guard isWhole || hasRoom || isQueried || !isReady else { return }
         if isWhole || hasRoom {
             try await store.retry(set, all: hasRoom)
@@ -350,32 +357,47 @@ final class PrefetchRunner: Sendable {
 
     // MARK: Refresh
 
-    /// Evaluates the queries of a set again once its interval is over; true if it has a new list.
-    private func query(
-        _ set: PrefetchSet,
-        _ context: EngineContext,
-        _ next: inout Next
-    ) async throws(StoreError) -> Bool {
-        guard let interval = set.refresh else { return false }
+    /// Begins to evaluate the queries of sets whose interval is over.
+    ///
+    /// The sets of each user are evaluated in turn, and wait for no set of another user.
+    private func query(_ sets: [PrefetchSet], _ context: EngineContext, _ next: inout Next) {
         let now = context.clock.now()
-        let known = state.withLock { $0.queries[set.number] }
-        let left = interval - max(.zero, now.since(max(set.queriedAt, known?.at ?? set.queriedAt)))
-        guard left <= .zero else {
-            next.come(after: left)
-            return false
+        var due: [UInt32: [PrefetchSet]] = [:]
+        for set in sets {
+            guard let interval = set.refresh, let uid = set.scope.uid else { continue }
+            let known = state.withLock { $0.queries[set.number]?.at } ?? set.queriedAt
+            let left = interval - max(.zero, now.since(max(set.queriedAt, known)))
+            next.come(after: left > .zero ? left : interval)
+            if left <= .zero { due[uid, default: []].append(set) }
         }
-        next.come(after: interval)
-        let last = known?.last ?? PrefetchList.LastQuery()
-        state.withLock { $0.queries[set.number] = (last, now) }
-        let json = try await context.store.prefetches.definition(of: set)
-        let decoded = json.flatMap {
-            try? APIDecoder(.lenient).decode(PrefetchCommand.self, from: $0)
+        for (uid, sets) in due where state.withLock({ $0.querying.insert(uid).inserted }) {
+            _ = context.work.add {
+                for set in sets {
+                    let reading = Reading.asked(by: .uid(uid))
+                    await Reading.$current.withValue(reading) { await self.query(set, context) }
+                }
+                self.state.withLock { _ = $0.querying.remove(uid) }
+                self.isUrgent.raise()
+                self.ring()
+            }
         }
-        guard let command = decoded, command.items.contains(where: { $0.entities != nil }) else {
-            return false
+    }
+
+    private func query(_ set: PrefetchSet, _ context: EngineContext) async {
+        let now = context.clock.now()
+        let last = state.withLock { state in
+            let last = state.queries[set.number]?.last ?? PrefetchList.LastQuery()
+            state.queries[set.number] = (last, now)
+            return last
         }
         let list = PrefetchList(context: context, scope: context.store.key(for: set.scope))
         do throws(Problem) {
+            let json = try await storing(await context.store.prefetches.definition(of: set))
+            let decoded = json.flatMap {
+                try? APIDecoder(.lenient).decode(PrefetchCommand.self, from: $0)
+            }
+            guard let command = decoded, command.items.contains(where: { $0.entities != nil })
+            else { return }
             let order = try await list.order(command, again: last)
             let before = try await storing(await context.store.prefetches.ids(set))
             try await storing(await context.store.prefetches.queried(set, order.items, now: now))
@@ -387,12 +409,13 @@ final class PrefetchRunner: Sendable {
             state.withLock { state in
                 state.queries[set.number] = (query, now)
                 (state.pinned[set.number], state.hasReleased) = (nil, true)
+                state.queried.insert(set.number)
             }
-            return true
+            isUrgent.raise()
+            ring()
         } catch {
             let fields: Logger.Metadata = .larder([.reason: "\(error.detail)"])
             context.logger.warning("the entities of a set were not looked up", metadata: fields)
-            return false
         }
     }
 

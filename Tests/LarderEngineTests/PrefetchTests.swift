@@ -437,6 +437,31 @@ struct PrefetchTests {
             }
         }
     }
+
+    @Test("The evaluation of one user's queries delays no set of another user (S45)")
+    func queriesOfAnother() async throws {
+        let hold = StepHold()
+        let setup = try EngineSetup.with {
+            $0.store.faults = hold
+            $0.origin.normalize = userRules
+        }
+        try await EngineFixture.run(setup) { fixture in
+            defer { hold.release() }
+            serve(in: fixture)
+            try await fixture.cache(fixture.url("/list"), .json(#"[{"type":"User","id":1}]"#))
+            let item = PrefetchItem(entities: PrefetchEntities(origin: "example", type: "User"))
+            try await fixture.prefetch(changing: { command in
+                (command.items, command.refresh) = ([item], .seconds(60))
+            })
+            hold.arm("SELECT definition FROM prefetch")
+            try await fixture.until { !hold.reached.all.isEmpty }
+            let prefetches = fixture.engine.prefetches
+            let other = fixture.engine.store.key(for: .own(uid: 2_000, account: .default))
+            let name = try PrefetchName("other")
+            _ = try await prefetches.put(name, fixture.command(["/b"]), other)
+            try await fixture.until { try await prefetches.report(name, other).state == .ready }
+        }
+    }
 }
 
 extension Watch {
