@@ -162,15 +162,17 @@ struct BodyTable {
 
     /// Begins a body; `replaced` is the present size of the pin that it replaces.
     ///
-    /// `replaced` is nil for a body that counts against no bound of pins while it arrives.
+    /// `replaced` is nil for a body that counts against no bound of pins while it arrives. Another
+    /// one counts in the share of `payer`.
     func begin(
         replacing replaced: Int64? = nil,
+        paidBy payer: UInt32? = nil,
         _ state: inout BodyState
     ) throws(StoreError) -> UploadID {
         try connection.statement("INSERT INTO body (size, linked) VALUES (0, 0)").run()
         let body = connection.lastInsertedRow
         guard Limits.bodies.contains(body) else { throw connection.damaged("number a body") }
-        state.uploads[body] = BodyState.Upload(replaced: replaced)
+        state.uploads[body] = BodyState.Upload(replaced: replaced, payer: payer)
         return UploadID(body: body, file: file)
     }
 
@@ -254,10 +256,24 @@ struct BodyState {
         /// With the chunks' overhead, as a row counts it once it is linked.
         fileprivate(set) var size: Int64 = 0
         let replaced: Int64?
+        let payer: UInt32?
+        /// Whether it is a pin above its user's share: it is refused at its end, and takes no room
+        /// from other users meanwhile.
+        fileprivate(set) var exceedsShare = false
     }
 
     var uploadedBytes: Int64 { uploads.values.reduce(0) { $0 + $1.size } }
-    var pinnedBytes: Int64 { uploads.values.reduce(0) { $0 + ($1.replaced == nil ? 0 : $1.size) } }
+
+    /// Bytes of other bodies of pins that arrive.
+    func pinnedBytes(besides upload: UploadID, where isMeant: (Upload) -> Bool) -> Int64 {
+        let others = uploads.filter { $0.key != upload.body && $0.value.replaced != nil }
+        return others.values.filter(isMeant).reduce(0) { $0 + $1.size }
+    }
+
+    mutating func setExceedsShare(_ exceedsShare: Bool, _ upload: UploadID) {
+        uploads[upload.body]?.exceedsShare = exceedsShare
+    }
+
     static func size(of chunk: [UInt8]) -> Int64 { Int64(chunk.count + Limits.chunkOverheadBytes) }
 
     func upload(_ upload: UploadID) throws(StoreError) -> Upload {

@@ -154,16 +154,28 @@ final class StateWriter {
     func beginUpload(_ name: TargetName, as purpose: BodyPurpose) throws(StoreError) -> UploadID {
         let found = try rows.find(name)
         let isOfPin = StateBudget.hasToFit(found, as: purpose)
-        return try bodies.begin(replacing: isOfPin ? found?.pinnedSize ?? 0 : nil, &memory.bodies)
+        let replaced = isOfPin ? found?.pinnedSize ?? 0 : nil
+        let payer = name.scope.scope.uid ?? found?.payer
+        return try bodies.begin(replacing: replaced, paidBy: payer, &memory.bodies)
     }
 
     func append(_ chunk: [UInt8], to upload: UploadID) throws(StoreError) {
         let progress = try memory.bodies.upload(upload)
         if let replaced = progress.replaced {
-            let added = BodyState.size(of: chunk)
-            let total = memory.pins.bytes - replaced + memory.bodies.pinnedBytes + added
-            guard total <= memory.pins.maxBytes else {
-                throw .pinsFull(bytes: progress.size + added, limit: memory.pins.maxBytes)
+            let (pins, uid) = (memory.pins, progress.payer)
+            let size = progress.size + BodyState.size(of: chunk)
+            let others = memory.bodies.pinnedBytes(besides: upload) { other in
+                !other.exceedsShare || other.payer == uid
+            }
+            guard pins.bytes - replaced + others + size <= pins.maxBytes else {
+                throw .pinsFull(bytes: size, limit: pins.maxBytes)
+            }
+            if let uid {
+                let own = memory.bodies.pinnedBytes(besides: upload) { other in
+                    !other.exceedsShare && other.payer == uid
+                }
+                let sum = (pins.users[uid]?.bytes ?? 0) - replaced + own + size
+                memory.bodies.setExceedsShare(sum > pins.part(of: uid, limits), upload)
             }
         }
         try bodies.append(chunk, to: upload, &memory.bodies)

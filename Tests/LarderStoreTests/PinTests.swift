@@ -174,6 +174,31 @@ struct PinTests {
         #expect(try await temporary.bytes("a") == nil)
     }
 
+    @Test("Bodies of pins that arrive for one user leave room for those of another")
+    func arriving() async throws {
+        let temporary = try TemporaryStore(configure: {
+            $0.pinsMaxBytes = ByteSize(bytes: 1_000_000)
+        })
+        let (bodies, scope) = (temporary.store.bodies, temporary.scope)
+        let chunk = [UInt8].pattern(Limits.inlineBodyBytesMax)
+        let first = try await bodies.begin(for: scope, named("a"), isPinning: true)
+        let second = try await bodies.begin(for: scope, named("b"), isPinning: true)
+        var bound: Int64?
+        do throws(StoreError) {
+            for _ in 0..<10 {
+                try await bodies.append(chunk, to: first, now: .epoch)
+                try await bodies.append(chunk, to: second, now: .epoch)
+            }
+        } catch {
+            if case .pinsFull(_, let limit) = error { bound = limit }
+        }
+        #expect(bound == 1_000_000, "one user's bodies are bounded, too")
+        let other = temporary.store.key(for: .own(uid: 1_001, account: .default))
+        let third = try await bodies.begin(for: other, named("a"), isPinning: true)
+        try await bodies.append(chunk, to: third, now: .epoch)
+        for upload in [first, second, third] { bodies.abandon(upload) }
+    }
+
     @Test("A user has so many pins and no more")
     func countLimit() async throws {
         try await temporary.store.setOffline("x", true)
