@@ -255,7 +255,7 @@ struct DurableRows {
         }
         guard found.isPinned, let emptied = try find(name) else { return }
         try state.pins.setState(of: emptied, .failed, .damaged, isWanted: isWanted)
-        state.memory.hasUpdates = isWanted
+        if isWanted { state.memory.hasUpdates = true }
     }
 
     /// Whether an entity that an answer shows was found damaged, or lost in a salvage.

@@ -60,6 +60,24 @@ struct PinTests {
         #expect(try await temporary.store.pins.pin(temporary.scope, named("a"))?.state == .held)
     }
 
+    @Test("A damaged pin of a client's bytes hides no pin that wants its bytes in the same group")
+    func damagedInGroup() async throws {
+        let temporary = try await pinned(10, kind: .blob)
+        let (store, scope) = (temporary.store, temporary.scope)
+        let waiting = TargetName(scope, named("b"))
+        let origin = try OriginName("host")
+        _ = try await store.pins.pin(scope, waiting.id, origin: origin, now: .epoch)
+        let trouble = PinTrouble(problem: "storage", reason: "")
+        try await store.pins.setTrouble(scope, waiting.id, .failed, trouble)
+        let news = Recorder<Bool>()
+        store.pins.whenUpdated { news.record(true) }
+        try await store.commits.submit { writer throws(StoreError) in
+            try writer.state.pins.wantAgain(waiting)
+            try writer.state.rows.dropDamaged(TargetName(scope, named("a"))) { _ in true }
+        }
+        #expect(news.all == [true])
+    }
+
     @Test("A replaced or unpinned body stays until its reader is done, and then goes")
     func leases() async throws {
         let temporary = try await pinned(200_000, kind: .blob)
