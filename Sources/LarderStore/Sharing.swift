@@ -204,13 +204,22 @@ struct Sharing: WriterPart {
         return []
     }
 
+    /// Tells pins of a shared row that there is no room for its answer.
+    ///
+    /// The row counts in the share of one user. Without room there, the next user who has pinned
+    /// it pays, until there is room or no pin is left. Returns the row as it is then.
     func refuseForPins(_ new: NewEntry, _ found: DurableRow) throws(StoreError) -> DurableRow {
-        guard new.scope == shared.sharedScope,
-            let error = try entries.refusal(of: new, found)
-        else { return found }
-        for keeper in try state.keepers.of(new.entry.id) where keeper.isKeepingPin {
-            try state.pins.setTrouble(keeper.name, .tooLarge, PinTrouble(error))
+        guard new.scope == shared.sharedScope else { return found }
+        var row = found
+        while let error = try entries.refusal(of: new, row) {
+            let pins = try state.keepers.of(new.entry.id).filter(\.isKeepingPin)
+            let paid = pins.filter { $0.name.scope.scope.uid == row.payer }
+            for pin in paid.isEmpty ? pins : paid {
+                try state.pins.setTrouble(pin.name, .tooLarge, PinTrouble(error))
+            }
+            guard !pins.isEmpty, let next = try state.rows.find(row.name) else { return row }
+            row = next
         }
-        return try state.rows.find(found.name) ?? found
+        return row
     }
 }

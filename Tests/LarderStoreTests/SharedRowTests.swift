@@ -268,6 +268,33 @@ struct SharedRowTests {
         try await temporary.store.requireInvariants()
     }
 
+    @Test("An answer without room in the share of one user stays pinned for another user")
+    func withoutRoomOfPayer() async throws {
+        let temporary = try Self.temporary(pinsMaxBytes: 20_000)
+        let (shared, pins) = (temporary.shared, temporary.store.pins)
+        let other = temporary.store.key(for: .own(uid: 2_000, account: .default))
+        try await temporary.answer("a", "[1]", in: shared)
+        for scope in [temporary.scope, other] {
+            let outcome = try await pins.pin(
+                scope,
+                named("a"),
+                origin: Self.origin,
+                adoptsShared: true,
+                now: .epoch
+            )
+            #expect(outcome == .held(isNew: true))
+        }
+        let own = NewEntry.blob(temporary.scope, named("b"), .pattern(8_000))
+        _ = try await pins.put(own, now: .epoch)
+        let large = "\"" + String(repeating: "x", count: 3_000) + "\""
+        try await temporary.answer("a", large, in: shared)
+        #expect(try await pins.pin(temporary.scope, named("a"))?.state == .tooLarge)
+        #expect(try await pins.pin(other, named("a"))?.state == .held)
+        #expect(pins.isPinned(shared, named("a")))
+        #expect(try await temporary.text("a", in: shared) == large)
+        try await temporary.store.requireInvariants()
+    }
+
     @Test("A pin that waits for a shared row is held once any client's fetch stores it")
     func waitingPin() async throws {
         let temporary = try Self.temporary()
