@@ -201,6 +201,8 @@ extension Limits {
     package static let vacuumPagesMax = 256
     /// A file is not rebuilt for less than this, beyond twice its content.
     package static let rebuildBytesMin: Int64 = 16 << 20
+    /// Time between two tries to rebuild a file: each one reads all of it.
+    package static let rebuildRetryTime = Duration.seconds(3_600)
     /// How often a purge evicts what the removed writes have released, and how often it reads a page of
     /// writes of which it can remove none.
     package static let purgeRoundsMax = 8

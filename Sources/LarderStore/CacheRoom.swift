@@ -25,6 +25,7 @@ struct CacheRoom {
         /// known.
         var learnedBudget: Int64?
         var bytesAfterRebuild: Int64 = 0
+        var rebuildTriedAt: Timestamp?
     }
 
     /// Makes room after a full disk; true when a command may succeed now.
@@ -182,9 +183,9 @@ struct CacheRoom {
     /// Rewrites the file if half-empty pages make it much larger than its content.
     ///
     /// An incremental vacuum does not find such pages. The next rewrite waits until the file has
-    /// doubled, because long ids take more space in their index than the accounted size says, and a
-    /// rewrite may fail. A rewrite needs space for a copy of the file and for a WAL of the same
-    /// length.
+    /// doubled, because long ids take more space in their index than the accounted size says. After
+    /// a rewrite that failed it waits for a while only. A rewrite needs space for a copy of the file
+    /// and for a WAL of the same length.
     func rebuildIfWorthIt() throws(StoreError) {
         guard cache.file != nil else { return }
         let pages = try cache.connection.integer("PRAGMA page_count") ?? 0
@@ -194,7 +195,14 @@ struct CacheRoom {
         guard used > 2 * needed + Limits.rebuildBytesMin else { return }
         let room = (freeBytes ?? .max) - configuration.minFreeBytes.bytes
         guard room / 2 > used else { return }
-        cache.bounds.bytesAfterRebuild = used
+        let now = cache.shared.now()
+        // After a clock is set back, the last try may be in the future.
+        if let last = cache.bounds.rebuildTriedAt, last <= now,
+            now.since(last) < Limits.rebuildRetryTime
+        {
+            return
+        }
+        cache.bounds.rebuildTriedAt = now
         try cache.connection.execute("VACUUM")
         let rebuilt = try cache.connection.integer("PRAGMA page_count") ?? 0
         cache.bounds.bytesAfterRebuild = rebuilt * 4_096
