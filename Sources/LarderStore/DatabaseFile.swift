@@ -1,4 +1,5 @@
 import Glibc
+import LarderModel
 import Synchronization
 
 /// Path and settings of an SQLite file, which can be created, opened and set aside.
@@ -13,6 +14,7 @@ struct DatabaseFile {
     let faults: (any FaultPlan)?
     /// The mark that is set when damage is met; nil for a file that is checked while it is in use.
     var mark: CorruptionMarker?
+    var freeBytes: @Sendable (String) -> Int64? = DiskSpace.freeBytes
 
     /// Opens the file for its only writer, making or migrating it; no file is replaced here.
     ///
@@ -187,18 +189,29 @@ struct DatabaseFile {
     /// Writes the file with its WAL to ``copyPath(before:)``, and syncs it there; without a copy
     /// nothing is migrated.
     ///
-    /// Of the earlier copies the newest stays.
+    /// Of the earlier copies the newest stays. The copy is not begun on a disk without room for it:
+    /// it would take the space of all other programs, again with each start.
     func copyBeforeMigration(
         _ connection: SQLiteConnection,
         from version: Int
     ) throws(StoreError) {
         let place = copyPath(before: version)
+        func refusal(_ reason: String) -> StoreError {
+            let result = "\(path) is not migrated without a copy of it"
+            return .cannotOpen(path: place, reason: "\(result): \(reason)")
+        }
+        let pages = try connection.integer("PRAGMA page_count") ?? 0
+        let unused = try connection.integer("PRAGMA freelist_count") ?? 0
+        // The migration itself writes a WAL.
+        let needed = (pages - unused) * 4_096 + Limits.stateSpaceMin
+        if let free = freeBytes(folder), free < needed {
+            throw refusal("\(needed) bytes are needed in \(folder), and \(free) are free")
+        }
         do throws(StoreError) {
             try copy(connection, to: place)
         } catch {
             if case .corrupt = error { throw error }
-            let reason = "\(path) is not migrated without a copy of it: \(error.message)"
-            throw .cannotOpen(path: place, reason: reason)
+            throw refusal(error.message)
         }
         for old in copiedVersions.filter({ $0 != version }).dropFirst() {
             unlink(copyPath(before: old))

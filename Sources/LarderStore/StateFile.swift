@@ -26,7 +26,9 @@ final class StateFile: Sendable {
     init(_ shared: SharedCacheState, beside start: CacheStart) throws(StoreError) {
         self.shared = shared
         let (configuration, reserve) = (shared.configuration, shared.reserves.state)
-        file = Self.database(in: configuration.stateDirectory, configuration.faults)
+        var database = Self.database(in: configuration.stateDirectory, configuration.faults)
+        database.freeBytes = configuration.freeBytes
+        file = database
         try StateFileSwap.finish(file)
         let started: Start
         var findings: [String] = []

@@ -1,6 +1,7 @@
 import Foundation
 import LarderModel
 import LarderTestSupport
+import Synchronization
 import Testing
 
 @testable import LarderStore
@@ -92,6 +93,31 @@ struct MigrationTests {
         }
         #expect(try version(temporary.statePath) == 1)
         try FileManager.default.removeItem(atPath: copy)
+        try temporary.open()
+        #expect(try version(temporary.statePath) == Int64(Schema.stateSteps.count))
+    }
+
+    @Test("Without room for a copy none is begun: the start fails and says how much is missing")
+    func noRoom() async throws {
+        let free = Mutex<Int64?>(nil)
+        let temporary = try TemporaryStore(configure: {
+            $0.freeBytes = { _ in free.withLock { $0 } }
+        })
+        try await temporary.close()
+        try makeFirstVersion(at: temporary.statePath, nextRevision: 7)
+        free.withLock { $0 = Limits.stateSpaceMin }
+        temporary.faults.arm(1, of: "VACUUM INTO")
+        do throws(StoreError) {
+            try temporary.open()
+            Issue.record("it was opened")
+        } catch {
+            let said = "and \(Limits.stateSpaceMin) are free"
+            #expect(error.message.contains(said), "\(error.message)")
+        }
+        #expect(temporary.faults.failures == 0)
+        temporary.faults.disarm()
+        #expect(try version(temporary.statePath) == 1)
+        free.withLock { $0 = 1 << 30 }
         try temporary.open()
         #expect(try version(temporary.statePath) == Int64(Schema.stateSteps.count))
     }
