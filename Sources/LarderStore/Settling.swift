@@ -202,6 +202,7 @@ struct Settling: WriterPart {
         for name in names {
             let place = try sharing.place(of: name)
             if place != name { try state.targets.raise(place, to: step) }
+            try entries.raiseTombstone(atURLOf: name, to: step)
             afterCommit {
                 index.change(name) { $0.targets -= 1 }
                 if place != name { index.change(place) { $0.targets -= 1 } }

@@ -108,6 +108,26 @@ struct ShownRevisionTests {
             #expect(try fixture.view(url, alice) == nil)
         }
     }
+
+    @Test("A deleted URL has a later revision once a write of its evicted entity is cancelled")
+    func unknownEntity() async throws {
+        try await EngineFixture.run(.with { $0.origin.normalize = userRules }) { fixture in
+            let url = try fixture.url("/users/7")
+            try await fixture.cache(url, .reply(status: 404))
+            let order = EvictOrder(.ids([try .entity("User:7")]))
+            _ = try await fixture.engine.eviction.evict(order, .one(fixture.scope))
+            #expect(try fixture.view(url, alice) == "")
+            let effect = try Effect.json(#"{"type":"merge","value":{"name":"Bea"}}"#)
+            let id = try await fixture.write(.entity("User:7"), effect, hold: .seconds(3_600))
+            let shown = try fixture.view(url, alice)
+            #expect(shown?.contains("Bea") == true)
+            let seen = try fixture.shownRevision(url, alice)
+            try await fixture.cancel(id.text)
+            #expect(try fixture.view(url, alice) == "")
+            let last = try fixture.shownRevision(url, alice)
+            #expect(last > seen)
+        }
+    }
 }
 
 extension EngineFixture {
