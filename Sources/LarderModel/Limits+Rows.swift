@@ -182,6 +182,10 @@ extension Limits {
     ///
     /// Without a step the wall clock and the boot clock run at the same rate.
     package static let clockStepMin = Duration.seconds(1)
+    /// The start that salvages a `state.db` which the disk cannot read; the starts before it end.
+    ///
+    /// With a restart every 5 s, a cable or a controller has a minute to come back.
+    package static let unreadableStartsMax = 12
     /// Age at which the copy of `state.db` is renewed: a lost disk costs a day's work, as with a
     /// nightly backup.
     package static let snapshotAge = Duration.seconds(86_400)

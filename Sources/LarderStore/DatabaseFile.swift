@@ -149,6 +149,21 @@ struct DatabaseFile {
         Self.suffixes.dropLast().reduce(0) { $0 + DiskSpace.fileBytes(at: path + $1) }
     }
 
+    /// Whether the disk reads every byte of the file and of its WAL.
+    var isReadable: Bool {
+        guard faults?.failure(before: "read \(path)", of: path) == nil else { return false }
+        return Self.suffixes.dropLast().allSatisfy { suffix in
+            let descriptor = open(path + suffix, O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else { return true }
+            defer { close(descriptor) }
+            var piece = [UInt8](repeating: 0, count: 1 << 20)
+            while true {
+                let count = read(descriptor, &piece, piece.count)
+                guard count > 0 else { return count == 0 }
+            }
+        }
+    }
+
     @discardableResult func removeAside() -> Bool {
         Self.suffixes.reduce(false) { unlink(asidePath(1) + $1) == 0 || $0 }
     }
@@ -335,6 +350,15 @@ final class CorruptionMarker: Sendable {
         // On a full disk a name alone still finds room, as a rule; the status says it all the same.
         let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         if descriptor >= 0 { close(descriptor) }
+    }
+
+    /// Counts a start that could not read the file: the note has a byte for each.
+    func countStart() -> Int {
+        let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { return 0 }
+        defer { close(descriptor) }
+        _ = write(descriptor, [1] as [UInt8], 1)
+        return Int(DiskSpace.fileBytes(at: path))
     }
 
     func remove() {

@@ -30,19 +30,7 @@ final class StateFile: Sendable {
         database.freeBytes = configuration.freeBytes
         file = database
         try StateFileSwap.finish(file)
-        let started: Start
-        var findings: [String] = []
-        do throws(StoreError) {
-            started = try Start(file, shared, start.highestRevision)
-        } catch {
-            guard case .corrupt(file.path, _) = error else { throw error }
-            let saved = try StateSalvage.replace(file, after: start.highestKnownRevision)
-            started = try Start(file, shared, start.highestRevision)
-            let finding =
-                "\(error.message): it was set aside as \(saved.place.asidePath) and recreated; "
-                + "\(saved.rows) rows of it could be read and were taken over"
-            findings = [finding] + saved.findings + Self.snapshot(saved.place)
-        }
+        let (started, findings) = try Self.open(file, shared, start)
         file.mark?.remove()
         stamps = Self.stamps(of: file)
         let opening = started.opening
@@ -65,6 +53,44 @@ final class StateFile: Sendable {
         let writer = StoreWriter(state: started.writer, cache: cache, revisions)
         commits = CommitQueue(writer, now: shared.now)
         revisions.serve(by: commits)
+    }
+
+    /// Opens the file; if it proves damaged twice, opens its salvage, with what to tell of that.
+    private static func open(
+        _ file: DatabaseFile,
+        _ shared: SharedCacheState,
+        _ start: CacheStart,
+        isRepeated: Bool = false
+    ) throws(StoreError) -> (Start, [String]) {
+        do throws(StoreError) {
+            return (try Start(file, shared, start.highestRevision), [])
+        } catch {
+            guard case .corrupt(file.path, _) = error else { throw error }
+            try refuseUnreadable(file)
+            // A read that failed for a moment has passed for damage.
+            guard isRepeated else { return try open(file, shared, start, isRepeated: true) }
+            let saved = try StateSalvage.replace(file, after: start.highestKnownRevision)
+            let started = try Start(file, shared, start.highestRevision)
+            let finding =
+                "\(error.message): it was set aside as \(saved.place.asidePath) and recreated; "
+                + "\(saved.rows) rows of it could be read and were taken over"
+            return (started, [finding] + saved.findings + snapshot(saved.place))
+        }
+    }
+
+    /// Ends the start while the disk cannot read a part of the file.
+    ///
+    /// SQLite reports that as damage, which may pass. A salvage would lose the rows in that part, so
+    /// only a later start begins one.
+    private static func refuseUnreadable(_ file: DatabaseFile) throws(StoreError) {
+        guard !file.isReadable, let mark = file.mark else { return }
+        let left = Limits.unreadableStartsMax - mark.countStart()
+        guard left > 0 else { return }
+        throw .cannotOpen(
+            path: file.path,
+            reason: "the disk cannot read all of it: look at the disk, and start larderd again; if "
+                + "that lasts, the start after \(left - 1) more takes over what can be read"
+        )
     }
 
     private struct Start {

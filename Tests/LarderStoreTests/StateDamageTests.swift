@@ -1,6 +1,7 @@
 import Foundation
 import LarderModel
 import LarderTestSupport
+import Synchronization
 import Testing
 
 @testable import LarderStore
@@ -140,6 +141,56 @@ struct StateDamageTests {
         try temporary.open()
         #expect(temporary.store.files.findings.count == 1, "\(temporary.store.files.findings)")
         #expect(try await temporary.store.modifiers.unsettled(after: nil).count == 1)
+    }
+
+    // MARK: A disk that cannot read
+
+    /// A disk that cannot read a page of state.db, until that is set aside.
+    private final class UnreadablePage: FaultPlan {
+        private let isLost = Mutex(false)
+
+        func set(_ isLost: Bool) { self.isLost.withLock { $0 = isLost } }
+
+        func failure(before step: String, of path: String) -> Int32? {
+            guard path.hasSuffix("/state.db"), isLost.withLock({ $0 }),
+                !(path + ".aside").isThere
+            else { return nil }
+            // SQLite reports such a page as damage.
+            if step.contains("quick_check") { return FaultInjection.Code.corrupt.rawValue }
+            return step.hasPrefix("read ") ? FaultInjection.Code.inputOutput.rawValue : nil
+        }
+    }
+
+    @Test("A read of the disk that fails once at the start does not cost state.db")
+    func momentaryFault() async throws {
+        try await temporary.accept("m", "b")
+        try await temporary.close()
+        temporary.faults.arm(1, of: "quick_check", with: .corrupt)
+        try temporary.open()
+        #expect(temporary.faults.failures == 1)
+        #expect(temporary.store.files.findings == [])
+        #expect(!(temporary.statePath + ".aside").isThere)
+        #expect(try await temporary.store.modifiers.unsettled(after: nil).count == 1)
+    }
+
+    @Test("A state.db that the disk cannot read ends some starts before a start salvages it")
+    func unreadablePage() async throws {
+        let plan = UnreadablePage()
+        let temporary = try TemporaryStore(configure: { $0.faults = plan })
+        try await temporary.accept("m", "b")
+        for isPassing in [true, false] {
+            try await temporary.close()
+            plan.set(true)
+            for _ in 1..<Limits.unreadableStartsMax {
+                #expect(throws: StoreError.self) { try temporary.open() }
+            }
+            #expect(!(temporary.statePath + ".aside").isThere)
+            if isPassing { plan.set(false) }
+            try temporary.open()
+            #expect(temporary.store.files.findings.count == (isPassing ? 0 : 1))
+            #expect((temporary.statePath + ".aside").isThere != isPassing)
+            #expect(try await temporary.store.modifiers.unsettled(after: nil).count == 1)
+        }
     }
 
     // MARK: Whose damage it is
