@@ -237,6 +237,7 @@ struct DatabaseFile {
 
     /// Removes copies that a killed process has begun, because they may still have credentials.
     private func removeUnfinishedCopies() {
+        Self.removeFiles(path + ".new")
         unlink(snapshotPath + ".new")
         for name in folder.names where name.hasPrefix(copyPrefix) && name.hasSuffix(".new") {
             unlink("\(folder)/\(name)")

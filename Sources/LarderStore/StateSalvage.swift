@@ -17,8 +17,14 @@ struct StateSalvage {
     ) throws(StoreError) -> (rows: Int, findings: [String], place: StateFileSwap) {
         let new = file.path + ".new"
         DatabaseFile.removeFiles(new)
-        let (rows, findings) = try take(file, into: new, after: highest)
-        return (rows, findings, try StateFileSwap(of: file, by: new))
+        do throws(StoreError) {
+            let (rows, findings) = try take(file, into: new, after: highest)
+            return (rows, findings, try StateFileSwap(of: file, by: new))
+        } catch {
+            // A part of a salvage would keep a full disk full until the next start.
+            DatabaseFile.removeFiles(new)
+            throw error
+        }
     }
 
     /// Takes the rows into a file of the damaged file's version, which is migrated like any other.

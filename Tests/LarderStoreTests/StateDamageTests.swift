@@ -143,6 +143,20 @@ struct StateDamageTests {
         #expect(try await temporary.store.modifiers.unsettled(after: nil).count == 1)
     }
 
+    @Test("A salvage for which the disk has no room leaves nothing of it on the disk")
+    func salvageOnFullDisk() async throws {
+        try await temporary.accept("m", "b")
+        try await temporary.close()
+        try temporary.changeState("DROP TABLE history")
+        temporary.faults.arm(1, of: "INSERT OR IGNORE INTO modifier", with: .full)
+        #expect(throws: StoreError.self) { try temporary.open() }
+        #expect(temporary.faults.failures == 1)
+        #expect(!(temporary.statePath + ".new").isThere)
+        try temporary.open()
+        #expect(temporary.store.files.findings.count == 1)
+        #expect(try await temporary.store.modifiers.unsettled(after: nil).count == 1)
+    }
+
     // MARK: A disk that cannot read
 
     /// A disk that cannot read a page of state.db, until that is set aside.

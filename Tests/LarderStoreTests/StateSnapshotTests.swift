@@ -81,7 +81,8 @@ struct StateSnapshotTests {
     @Test("The next start removes a copy that a killed process has left (case 23)")
     func unfinished() async throws {
         let file = temporary.store.stateFile.file
-        let unfinished = [file.snapshotPath, file.copyPath(before: 7)].map { $0 + ".new" }
+        let unfinished = [file.path, file.snapshotPath, file.copyPath(before: 7)]
+            .map { $0 + ".new" }
         for path in unfinished {
             #expect(FileManager.default.createFile(atPath: path, contents: Data("s3cret".utf8)))
         }
