@@ -191,11 +191,11 @@ struct DamagedStateReader {
         let listings = try versions.map { version throws(StoreError) in
             try RebuiltSchema(file.schema.at(version))
         }
-        try bytes(of: file.path.isThere ? file.path : "/dev/null", to: copy)
+        try bytes(of: file.path.isThere ? file.path : "/dev/null", to: copy, file.faults)
         var said = RebuiltSchema.version(saidBy: try page(1, of: copy))
         if (file.path + "-wal").isThere {
             // Pages in the WAL are newer than the file, and have checksums of their own.
-            try bytes(of: file.path + "-wal", to: copy + "-wal")
+            try bytes(of: file.path + "-wal", to: copy + "-wal", file.faults)
             try write(listings[0].page(of: 1, isForWAL: true), to: copy)
             try writeBack(copy)
             said = RebuiltSchema.version(saidBy: try page(1, of: copy)) ?? said
@@ -238,17 +238,29 @@ struct DamagedStateReader {
         guard count == firstPage.count else { throw failed(path) }
     }
 
-    private static func bytes(of path: String, to copy: String) throws(StoreError) {
+    /// Copies a file, with an empty page in place of each that the disk cannot read.
+    private static func bytes(
+        of path: String,
+        to copy: String,
+        _ faults: (any FaultPlan)?
+    ) throws(StoreError) {
         let source = try descriptor(path, O_RDONLY)
         defer { Glibc.close(source) }
         let target = try descriptor(copy, O_WRONLY | O_CREAT | O_TRUNC)
         defer { Glibc.close(target) }
         var piece = [UInt8](repeating: 0, count: 1 << 20)
+        var place = 0
         while true {
-            let count = read(source, &piece, piece.count)
+            let isFault = faults?.failure(before: "read \(path) at \(place)", of: path) != nil
+            var count = isFault ? -1 : pread(source, &piece, piece.count, place)
+            if isFault || count < 0 && errno == EIO {
+                piece = [UInt8](repeating: 0, count: piece.count)
+                count = RebuiltSchema.pageBytes
+            }
             guard count >= 0 else { throw failed(path) }
             guard count > 0 else { return }
             guard Glibc.write(target, piece, count) == count else { throw failed(copy) }
+            place += count
         }
     }
 

@@ -162,6 +162,13 @@ struct StateDamageTests {
     /// A disk that cannot read a page of state.db, until that is set aside.
     private final class UnreadablePage: FaultPlan {
         private let isLost = Mutex(false)
+        private let meetsPage: @Sendable (_ sql: String) -> Bool
+        private let read: String
+
+        /// SQLite reports such a page as damage to a statement that meets it.
+        init(read: String, meetsPage: @escaping @Sendable (_ sql: String) -> Bool) {
+            (self.read, self.meetsPage) = (read, meetsPage)
+        }
 
         func set(_ isLost: Bool) { self.isLost.withLock { $0 = isLost } }
 
@@ -169,9 +176,8 @@ struct StateDamageTests {
             guard path.hasSuffix("/state.db"), isLost.withLock({ $0 }),
                 !(path + ".aside").isThere
             else { return nil }
-            // SQLite reports such a page as damage.
-            if step.contains("quick_check") { return FaultInjection.Code.corrupt.rawValue }
-            return step.hasPrefix("read ") ? FaultInjection.Code.inputOutput.rawValue : nil
+            if step == "read \(path)\(read)" { return FaultInjection.Code.inputOutput.rawValue }
+            return meetsPage(step) ? FaultInjection.Code.corrupt.rawValue : nil
         }
     }
 
@@ -189,7 +195,7 @@ struct StateDamageTests {
 
     @Test("A state.db that the disk cannot read ends some starts before a start salvages it")
     func unreadablePage() async throws {
-        let plan = UnreadablePage()
+        let plan = UnreadablePage(read: "") { $0.contains("quick_check") }
         let temporary = try TemporaryStore(configure: { $0.faults = plan })
         try await temporary.accept("m", "b")
         for isPassing in [true, false] {
@@ -201,10 +207,22 @@ struct StateDamageTests {
             #expect(!(temporary.statePath + ".aside").isThere)
             if isPassing { plan.set(false) }
             try temporary.open()
-            #expect(temporary.store.files.findings.count == (isPassing ? 0 : 1))
+            #expect(temporary.store.files.findings.isEmpty == isPassing)
             #expect((temporary.statePath + ".aside").isThere != isPassing)
             #expect(try await temporary.store.modifiers.unsettled(after: nil).count == 1)
         }
+    }
+
+    @Test("A state.db of which the disk cannot read the first page is salvaged")
+    func unreadableFirstPage() async throws {
+        let plan = UnreadablePage(read: " at 0") { $0.first?.isUppercase == true }
+        let temporary = try TemporaryStore(configure: { $0.faults = plan })
+        try await temporary.accept("m", "b")
+        try await temporary.close()
+        plan.set(true)
+        try temporary.open()
+        #expect(temporary.store.files.findings.count >= 1)
+        #expect(try await temporary.store.modifiers.unsettled(after: nil).count == 1)
     }
 
     // MARK: Whose damage it is
