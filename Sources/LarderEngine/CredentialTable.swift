@@ -78,12 +78,12 @@ final class CredentialTable: Sendable {
 
     /// Makes a user's changes one after the other, so that this table and the file agree on the last.
     func inTurn<Value>(
-        _ name: CredentialName,
+        of uid: UInt32?,
         _ work: () async throws(Problem) -> Value
     ) async throws(Problem) -> Value {
         let turns = state.withLock { state in
-            let turns = state.turns[name.scope.uid] ?? AsyncSemaphore(places: 1)
-            state.turns[name.scope.uid] = turns
+            let turns = state.turns[uid] ?? AsyncSemaphore(places: 1)
+            state.turns[uid] = turns
             return turns
         }
         return try await turns.pass(work)

@@ -50,7 +50,7 @@ package struct Credentials: EnginePart {
             ),
             file: command.file
         )
-        try await table.inTurn(stored.name) { () async throws(Problem) in
+        try await table.inTurn(of: stored.name.scope.uid) { () async throws(Problem) in
             try table.saving(stored.name, under: command.lease)
             try await save(stored)
         }
@@ -102,7 +102,8 @@ package struct Credentials: EnginePart {
             let credential = Credential(header: header, value: value, setAt: clock.now())
             let new = StoredCredential(old.name, address: old.address, credential, file: file)
             do throws(Problem) {
-                let isTaken = try await table.inTurn(old.name) { () async throws(Problem) in
+                let isTaken = try await table.inTurn(of: old.name.scope.uid) {
+                    () async throws(Problem) in
                     // The user may have given another one meanwhile.
                     guard table.isHeld(old) else { return false }
                     try await save(new)
@@ -131,7 +132,7 @@ package struct Credentials: EnginePart {
             guard table.holds(removed) else { throw error }
             origin = nil
         }
-        try await table.inTurn(removed) { () async throws(Problem) in
+        try await table.inTurn(of: removed.scope.uid) { () async throws(Problem) in
             try await storing(await store.removeCredential(removed))
             table.remove { $0 == removed }
         }

@@ -303,8 +303,11 @@ package struct Purge: EnginePart {
             try await storing(await store.maintain())
             guard evicted.evicted > 0 else { break }
         }
-        try await storing(await store.forget(scopes))
-        context.credentials.remove { scopes.covers($0.scope) }
+        // A credential that is just being saved would come into the table after the removal.
+        try await context.credentials.inTurn(of: scopes.uid) { () async throws(Problem) in
+            try await storing(await store.forget(scopes))
+            context.credentials.remove { scopes.covers($0.scope) }
+        }
         guard !isInUse, !context.flights.isUsed(by: scopes) else {
             throw Problem(
                 .inUse,

@@ -206,6 +206,15 @@ package enum RowScopes: Sendable, Hashable {
         }
     }
 
+    /// The one user; nil for all.
+    package var uid: UInt32? {
+        switch self {
+        case .one(let key): key.scope.uid
+        case .user(let uid): uid
+        case .all: nil
+        }
+    }
+
     package func covers(_ scope: Scope) -> Bool {
         switch self {
         case .one(let key): key.scope == scope

@@ -275,7 +275,7 @@ struct CredentialTests {
         let other = CredentialName(.own(uid: 1_001, account: .default), at: try name)
         let (begun, end) = (Gate(), Gate())
         let slow = Task { [table = fixture.engine.context.credentials] in
-            try await table.inTurn(other) { () async throws(Problem) in
+            try await table.inTurn(of: other.scope.uid) { () async throws(Problem) in
                 begun.open()
                 try? await end.wait()
             }
@@ -423,6 +423,29 @@ struct CredentialTests {
         try await set("works", as: work)
         _ = try await fixture.engine.purge.run(.one(fixture.scope))
         #expect(try fixture.engine.store.credentials().map(\.name.scope) == [work])
+        #expect(try await report().source == nil)
+    }
+
+    @Test("A purge forgets a credential that is being saved when it begins")
+    func purgedWhileSaved() async throws {
+        let stored = StoredCredential(
+            CredentialName(EngineFixture.scope, at: try name),
+            address: EngineFixture.firstURL.originText,
+            Credential(header: "Authorization", value: "mine", setAt: fixture.clock.now())
+        )
+        let (begun, purged) = (Gate(), Flag())
+        let saving = Task { [table = fixture.engine.context.credentials] in
+            try await table.inTurn(of: stored.name.scope.uid) { () async throws(Problem) in
+                begun.open()
+                // A purge that does not wait for the turn ends meanwhile.
+                for _ in 0..<50_000 where !purged.isUp { await Task.yield() }
+                table.set(stored)
+            }
+        }
+        try await begun.wait()
+        _ = try await fixture.engine.purge.run(.one(fixture.scope))
+        purged.raise()
+        try await saving.value
         #expect(try await report().source == nil)
     }
 }
