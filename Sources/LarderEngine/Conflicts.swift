@@ -316,7 +316,8 @@ struct Conflicts: Sendable {
                 let old = TouchedValues(of: before, change.id, [effect]),
                 let new = TouchedValues(of: after, change.id, [effect]), !seen.has(new)
             else { return nil }
-            let places = isConditional ? .whole : TouchedPlaces([own])
+            // A large merge counts as touching nothing: a difference may be another device's.
+            let places = isConditional ? .whole : TouchedPlaces([own], large: .places([]))
             let isOwn = seen.has(old) && new.differs(from: old, onlyAt: places)
             guard isOwn || seen.has(new, after: own, effect) else { return nil }
             // The view at the acceptance has what own writes beneath the modifier are to make.

@@ -9,10 +9,10 @@ package enum TouchedPlaces: Equatable, Sendable {
 
     package var isEmpty: Bool { self == .places([]) }
 
-    /// Of merges with more bytes of names than ``Limits/touchedBytesMax``, the target is one place.
-    package init(_ effects: [Effect]) {
+    /// `large` is the result for merges with more bytes of names than ``Limits/touchedBytesMax``.
+    package init(_ effects: [Effect], large: TouchedPlaces = .whole) {
         guard effects.reduce(0, { $0 + $1.mergedBytes }) <= Limits.touchedBytesMax else {
-            self = .whole
+            self = large
             return
         }
         var places: [JSONPointer] = []

@@ -331,6 +331,26 @@ struct ConflictTests {
         #expect(matches == ["\"1\"", "\"2\""])
     }
 
+    @Test("A large merge does not hide another device's edit of other members (case 19)")
+    func largeMerge() async throws {
+        try await fixture.cache(url, .json(#"{"title":"old"}"#))
+        // The long name is part of more places than the daemon lists.
+        let name = String(repeating: "x", count: 10_000)
+        let members = (0..<500).map { #""\#($0)":1"# }
+        let large = #"{"\#(name)":{\#(members.joined(separator: ","))}}"#
+        _ = try await writeLater(#"{"type":"merge","value":\#(large)}"#, id: "large")
+        let id = try await writeLater()
+        fixture.upstream.answerOthers { [url] _ in
+            .json(#"{"title":"theirs"}"#, headers: ["Content-Location": url.text])
+        }
+        try await release()
+        try await until {
+            let report = try await fixture.engine.modifiers.modifier(id, fixture.scope)
+            return report.state == .conflict || report.state == .confirmed
+        }
+        #expect(keys == ["large"])
+    }
+
     @Test("An addition keeps what others added, and is not compared (case 19)")
     func commuting() async throws {
         try await fixture.cache(url, .json(#"{"n":1}"#))
