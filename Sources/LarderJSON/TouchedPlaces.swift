@@ -122,24 +122,40 @@ package enum TouchedValues: Sendable {
         switch (places, self, other) {
         case (.whole, _, _): return true
         case (.places(let places), .values(let values), .values(let others)):
-            let touched = Set(places)
+            let touched = PlaceTable(places)
             return Set(values.keys).union(others.keys).allSatisfy { place in
                 if let value = values[place], let other = others[place], value.isSame(as: other) {
                     return true
                 }
-                return place.isWithin(anyOf: touched)
+                return touched.covers(place)
             }
         case (_, _, _): return isSame(as: other)
         }
     }
 }
 
-extension JSONPointer {
-    /// Whether it is one of the places or within one.
-    fileprivate func isWithin(anyOf places: Set<JSONPointer>) -> Bool {
-        (0...tokens.count).contains { count in
-            places.contains(JSONPointer(tokens: Array(tokens.prefix(count))))
+/// Places by the hash of their tokens.
+private struct PlaceTable {
+    private var places: [Int: JSONPointer] = [:]
+
+    init(_ places: [JSONPointer]) {
+        for place in places {
+            var hasher = Hasher()
+            place.hash(into: &hasher)
+            self.places[hasher.finalize()] = place
         }
+    }
+
+    /// Whether a place is one of them or within one; each token is hashed once.
+    func covers(_ place: JSONPointer) -> Bool {
+        var hasher = Hasher()
+        for count in 0...place.tokens.count {
+            if count > 0 { hasher.combine(JSONName(place.tokens[count - 1])) }
+            let start = hasher
+            let found = places[start.finalize()]
+            if let found, found == place || found.isAbove(place) { return true }
+        }
+        return false
     }
 }
 

@@ -125,5 +125,11 @@ struct TouchedPlacesTests {
         #expect(new.differs(from: old, onlyAt: touched))
         let other = try values("{\"a\":{\"b\":1},\"cafe\u{301}\":{\"x\":1}}")
         #expect(!other.differs(from: old, onlyAt: touched))
+        #expect(try !values(#"{"a":{"b":2}}"#).differs(from: old, onlyAt: pointers("/a/b/c")))
+        let deep = JSONPointer(tokens: Array(repeating: "a", count: 512))
+        let long = TouchedValues.values([deep: .null])
+        let (outer, others) = (try pointers("/b", "/a/a"), try pointers("/b", "/a/b"))
+        #expect(long.differs(from: .values([:]), onlyAt: outer))
+        #expect(!long.differs(from: .values([:]), onlyAt: others))
     }
 }
