@@ -122,7 +122,7 @@ struct PlacedChanges: EnginePart {
         var members: [EntryID: JSONValue] = [:]
         var waiting = Array(zip(changes.map(\.id), effects))
         var (next, byteCount) = (0, 0)
-        while next < waiting.count {
+        placing: while next < waiting.count {
             let (parent, effect) = waiting[next]
             next += 1
             for (id, written) in origins.placed(by: effect, in: parent, for: uid) {
@@ -132,7 +132,8 @@ struct PlacedChanges: EnginePart {
                 let merged = object.laid(over: members[id] ?? .object([]))
                 guard let said = Effect.assigning(merged)?.bytes else { continue }
                 byteCount += said.count
-                guard byteCount <= Limits.placedBytesMax else { return all }
+                // Entities that effects take out of lists are targets all the same.
+                guard byteCount <= Limits.placedBytesMax else { break placing }
                 if places[id] == nil {
                     guard all.count - changes.count < Limits.placedEntitiesMax else { return all }
                     places[id] = all.count

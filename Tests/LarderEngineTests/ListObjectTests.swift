@@ -396,6 +396,27 @@ struct ListObjectTests {
         }
     }
 
+    @Test("A write that says too much of its objects is in the lanes of those that it takes out")
+    func removedBesideLarge() async throws {
+        let text = String(repeating: "x", count: 200_000)
+        let nested = (0..<100).reduce("\"\(text)\"") { inner, id in
+            #"{"type":"Todo","id":\#(id),"in":\#(inner)}"#
+        }
+        let effects = [
+            try Effect.json(#"{"type":"list_add","value":{"/items":[\#(nested)]}}"#),
+            try Effect.json(
+                #"{"type":"list_remove","value":{"/items":[{"type":"Todo","id":777}]}}"#
+            ),
+        ]
+        let changes = try zip(["/todos", "/done"], effects).map { path, effect in
+            NewChange(id: try EntryID(fixture.url(path)), effect: effect.bytes)
+        }
+        let all = PlacedChanges(context: fixture.engine.context)
+            .adding(to: changes, effects, [:], fixture.scope)
+        let removed = try EntryID.entity("Todo:777")
+        #expect(all.contains { $0.id == removed && $0.isImplied })
+    }
+
     @Test("A follower gets a snapshot for a write that changes a marker only")
     func markers() async throws {
         let url = try await list()
