@@ -262,8 +262,8 @@ struct FlightRun: ~Copyable {
         _ freshness: Freshness
     ) async -> FlightOutcome {
         do {
-            let headers = plan.key.headers
-            let names = Variants.names(in: reply.headers)
+            let (headers, said) = (plan.key.headers, machine.varied(reply.headers))
+            let names = Variants.names(in: said)
             let id = try context.variants.id(
                 of: EntryID(url, plan.key.content),
                 names: names,
@@ -273,7 +273,7 @@ struct FlightRun: ~Copyable {
             var entry = Entry(
                 id,
                 status: reply.status,
-                reply.headers,
+                said,
                 of: plan.origin.name,
                 at: context.clock.now(),
                 freshness,
@@ -388,8 +388,8 @@ struct FlightRun: ~Copyable {
 
     private mutating func refresh(_ reply: UpstreamReply) async -> Step {
         guard let cached = plan.cached else { return attemptFailed(.badAnswer("304 to nothing")) }
-        let (now, hops) = (context.clock.now(), machine.redirectFreshness)
-        let confirmed = cached.confirmed(by: reply.headers, plan.origin.fetch, hops, at: now)
+        let (said, hops) = (machine.varied(reply.headers), machine.redirectFreshness)
+        let confirmed = cached.confirmed(by: said, plan.origin.fetch, hops, at: context.clock.now())
         let outcome: RefreshOutcome
         do throws(StoreError) {
             outcome = try await context.store.refresh(

@@ -73,6 +73,8 @@ package struct FlightMachine: Equatable, Sendable {
     private(set) var overtakes = 0
     /// The freshness that the redirects to the last asked URL leave to its answer; nil without any.
     package private(set) var redirectFreshness: Freshness?
+    /// The request headers by which any followed redirect varies.
+    private var redirectNames: Set<String> = []
     /// The URL that gave the cached answer's validators; nil if no 304 can confirm one.
     private(set) var validatedURL: WebURL?
     /// The last URL that was asked.
@@ -237,6 +239,7 @@ package struct FlightMachine: Equatable, Sendable {
                 return finish(.badAnswer("\(head.status) to a POST, which would become a GET"))
             }
             redirects += 1
+            redirectNames.formUnion(head.redirectNames)
             let freshness = head.redirectFreshness?.limited(by: redirectFreshness, FetchSettings())
             return .ask(ask(url, method, after: freshness))
         }
@@ -323,6 +326,21 @@ package struct FlightMachine: Equatable, Sendable {
     ) -> Freshness {
         Freshness(headers, status: status, method: rules.method, settings: settings, now: now)
             .limited(by: redirectFreshness, settings)
+    }
+
+    /// The fields of the answer that arrives, with the names of followed redirects in its Vary.
+    ///
+    /// A 304 without a Vary changes none.
+    package func varied(_ headers: HeaderFields) -> HeaderFields {
+        var isConfirmation = false
+        if case .refreshing = state { isConfirmation = true }
+        guard !redirectNames.isEmpty, !isConfirmation || headers["Vary"] != nil else {
+            return headers
+        }
+        var varied = headers
+        let names = redirectNames.union(headers.listed("Vary")).sorted()
+        varied.set("Vary", names.joined(separator: ", "))
+        return varied
     }
 
     package enum BodyAction: Equatable, Sendable {

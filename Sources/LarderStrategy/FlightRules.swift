@@ -210,6 +210,8 @@ package struct ResponseHead: Equatable, Sendable {
     package let contentLength: Int64?
     /// The freshness that a redirect leaves to the answer it leads to; nil for another status.
     let redirectFreshness: Freshness?
+    /// The request headers by which a redirect varies; empty for another status.
+    let redirectNames: [String]
 
     package init(status: Int, headers: HeaderFields, now: Timestamp) {
         self.status = status
@@ -219,6 +221,7 @@ package struct ResponseHead: Equatable, Sendable {
         let isRedirect = (300..<400).contains(status)
         redirectFreshness =
             isRedirect ? Freshness(ofRedirect: status, headers, now: now) : nil
+        redirectNames = isRedirect ? Variants.names(in: headers) : []
         essence = Self.essence(of: headers)
         // A date of the origin's clock is compared with the answer's own Date.
         let sent = headers["Date"].flatMap { Timestamp(httpDate: $0, now: now) } ?? now

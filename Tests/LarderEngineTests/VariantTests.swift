@@ -67,6 +67,22 @@ struct VariantTests {
         }
     }
 
+    @Test("An answer varies by the headers by which a redirect to it varies (RFC 9111 4.1)")
+    func redirected() async throws {
+        let url = try fixture.url("/a")
+        for language in Self.languages {
+            let place = try fixture.url("/\(language)")
+            let headers = ["Location": place.text, "Vary": "Accept-Language"]
+            fixture.upstream.answer(url, with: .reply(status: 302, headers: headers))
+            fixture.upstream.answer(place, with: .json("[\"\(language)\"]"))
+            try await fixture.fetch(url) { $0.headers.append("Accept-Language", language) }
+        }
+        for language in Self.languages {
+            let frame = try await shown(language)
+            #expect(frame?.text == "[\"\(language)\"]")
+        }
+    }
+
     @Test("A refused write is reverted in each variant, and watchers and followers hear it (P-04)")
     func refused() async throws {
         try await cache()
