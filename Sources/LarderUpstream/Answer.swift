@@ -8,15 +8,23 @@ final class Answer: Sendable {
     private let delegate: AnswerDelegate
 
     /// Sends the request; its deadline covers everything up to the end of the body.
+    ///
+    /// `loop` is the event loop of the delegate.
     init(
         to request: HTTPClient.Request,
         from client: HTTPClient,
-        deadline: NIODeadline,
+        _ loop: any EventLoop,
+        _ deadline: NIODeadline,
         onSent: @escaping @Sendable () -> Void = {}
     ) {
         let delegate = AnswerDelegate(onSent: onSent)
         self.delegate = delegate
-        task = client.execute(request: request, delegate: delegate, deadline: deadline)
+        task = client.execute(
+            request: request,
+            delegate: delegate,
+            eventLoop: .delegate(on: loop),
+            deadline: deadline
+        )
         task.futureResult.whenComplete { result in
             switch result {
             case .success: delegate.requestEnded(nil)

@@ -57,8 +57,9 @@ package final class HTTPUpstream: Upstream {
         var repeats = Repeats()
         while true {
             let client = try clients.client(for: settings, host: host)
-            let prepared = try prepare(request, marks)
-            let answer = Answer(to: prepared, from: client, deadline: deadline, onSent: onSent)
+            let loop = clients.anyEventLoop
+            let prepared = try prepare(request, marks, loop)
+            let answer = Answer(to: prepared, from: client, loop, deadline, onSent: onSent)
             do throws(AnswerFailure) {
                 var reply = reply(try await answer.head(), answer, to: request)
                 reply.isToRepeat = repeats.mayHaveArrived
@@ -137,9 +138,10 @@ package final class HTTPUpstream: Upstream {
         let now = NIODeadline.now()
         let deadline = now + TimeAmount(request.timeout)
         try await names.judge(request.url, settings, now: now, deadline: deadline)
-        let prepared = try prepare(request, WireMarks(target: request.url.requestTarget))
+        let loop = clients.anyEventLoop
+        let prepared = try prepare(request, WireMarks(target: request.url.requestTarget), loop)
         let client = try clients.newClient(settings, host: request.url.host, recorder: recorder)
-        let answer = Answer(to: prepared, from: client, deadline: deadline)
+        let answer = Answer(to: prepared, from: client, loop, deadline)
         let outcome: UpstreamCheck.Outcome
         do throws(AnswerFailure) {
             let head = try await answer.head()
@@ -160,7 +162,8 @@ package final class HTTPUpstream: Upstream {
     /// The URL names only the host: ``RequestHandler`` writes the target from the marks.
     private func prepare(
         _ request: UpstreamRequest,
-        _ marks: WireMarks
+        _ marks: WireMarks,
+        _ loop: any EventLoop
     ) throws(UpstreamError) -> HTTPClient.Request {
         var fields = HTTPHeaders(
             request.sentHeaders(userAgent: userAgent).fields.map { ($0.name, $0.value) }
@@ -172,7 +175,7 @@ package final class HTTPUpstream: Upstream {
                 url: request.url.originText + "/",
                 method: HTTPMethod(rawValue: request.method),
                 headers: fields,
-                body: request.upload.map(sending) ?? request.body.map { .bytes($0) }
+                body: request.upload.map { sending($0, loop) } ?? request.body.map { .bytes($0) }
             )
         } catch {
             throw .unreachable(host: request.url.host, reason: "its URL cannot be asked: \(error)")
@@ -181,13 +184,22 @@ package final class HTTPUpstream: Upstream {
 }
 
 extension HTTPUpstream {
-    private func sending(_ upload: UpstreamUpload) -> HTTPClient.Body {
-        let eventLoop = clients.anyEventLoop
-        return .stream(contentLength: upload.byteCount) { writer in
-            eventLoop.makeFutureWithTask {
+    /// The body of a request whose delegate is on the event loop.
+    ///
+    /// The HTTP client forgets a connection if the answer ends before the body. So the last piece
+    /// is written on the event loop, and the client knows immediately that it is the last one.
+    private func sending(_ upload: UpstreamUpload, _ loop: any EventLoop) -> HTTPClient.Body {
+        .stream(contentLength: upload.byteCount) { writer in
+            loop.makeFutureWithTask { () async throws -> ByteBuffer? in
+                var left = upload.byteCount
                 while let piece = try await upload.next() {
+                    left = left.map { $0 - Int64(piece.count) }
+                    guard left != 0 else { return ByteBuffer(bytes: piece) }
                     try await writer.write(.byteBuffer(ByteBuffer(bytes: piece))).get()
                 }
+                return nil
+            }.flatMap { last in
+                last.map { writer.write(.byteBuffer($0)) } ?? loop.makeSucceededVoidFuture()
             }
         }
     }

@@ -73,6 +73,24 @@ struct HTTPUpstreamRequestTests {
         }
     }
 
+    @Test("An upload ends with the last byte of its length, and its connection is closed then")
+    func lastByte() async throws {
+        try await withOrigin { fixture in
+            let asked = Recorder<Int>()
+            var request = try fixture.request()
+            (request.method, request.purpose) = ("POST", .upload)
+            request.upload = UpstreamUpload(byteCount: 6) {
+                asked.record(1)
+                return Array("abc".utf8)
+            }
+            _ = try await fixture.upstream.ask(request).bytes()
+            let sent = try await fixture.server.requests.element(0)
+            #expect(sent.body == Array("abcabc".utf8))
+            _ = try await fixture.server.closed.element(0)
+            #expect(asked.all.count == 2)
+        }
+    }
+
     @Test("A request that accepts codings names those that the upstream decodes (S48)")
     func acceptsCodings() async throws {
         try await withOrigin { fixture in
