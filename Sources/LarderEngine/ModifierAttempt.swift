@@ -257,6 +257,9 @@ struct Attempted {
         }
     }
 
+    /// The row has the answer and the conflict from now on, however long the modifier waits.
+    mutating func forgetAnswer() { (answer, conflict) = (nil, nil) }
+
     mutating func takeDeparting() -> (DepartingModifier, bases: [EntryID: BodySummary])? {
         defer { departing = nil }
         return departing.map { ($0, bases) }

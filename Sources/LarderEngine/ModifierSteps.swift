@@ -281,6 +281,7 @@ final class ModifierSteps: Sendable {
             () async throws(StoreError) in
             transition = try await self.context.store.modifiers.update(ready)
         }
+        attempts.withLock { $0[number]?.forgetAnswer() }
         let isRefused = transition?.to == .authWait
         if let transition, isRefused || transition.from == .authWait {
             let (scope, origin) = (transition.scope, transition.origin)

@@ -49,6 +49,20 @@ struct ModifierTests {
         #expect(base == #"{"liked":1}"#)
     }
 
+    @Test("A write that is given up while it waits keeps the origin's last answer")
+    func discardedWhileWaiting() async throws {
+        fixture.upstream.answer(url, with: .reply("later", status: 503))
+        let id = try await fixture.write(.url(url), .put(.null))
+        try await until {
+            try await fixture.engine.modifiers.modifier(id, fixture.scope).state == .retryWait
+        }
+        try await fixture.engine.modifiers.remove(id, fixture.scope, discarding: true)
+        let report = try await fixture.engine.modifiers.modifier(id, fixture.scope)
+        #expect(report.state == .failed)
+        #expect(report.answer?.status == 503)
+        #expect(report.answer?.body.bytes == Array(#""later""#.utf8))
+    }
+
     @Test("A retry of all that failed takes none of them twice, though they fail again")
     func retriedOnce() async throws {
         fixture.upstream.answerOthers { _ in .reply(status: 422) }
