@@ -208,13 +208,12 @@ final class ModifierSteps: Sendable {
                 let said = SaidTargets(context, whole, end.answer, end.verdict)
                 await context.reads.fence(whole, said, context)
             }
-            for place in written { await place.invalidate() }
-        case .accepted, .unclear:
-            for place in written { await place.markStale() }
+        case .accepted, .unclear: break
         case .notNow, .serverFailed, .refused, .conflict, .authNeeded, .noCredential, .captive,
             .neverLeft:
-            break
+            return
         }
+        for place in written { await place.invalidate() }
     }
 
     private func attemptEnded(
