@@ -53,6 +53,14 @@ package final class Server: Sendable {
             self.mode = mode
             standing = ServerStanding(administrators: administrators)
         }
+
+        /// Throws if another process listens at `path`: call this before the store is opened.
+        ///
+        /// If that process is systemd, the check makes it start its own daemon, which needs the
+        /// store that this one would hold.
+        package func checkSocket() throws(ServerError) {
+            if inherited == nil { try SocketFile.check(path) }
+        }
     }
 
     private let configuration: Configuration

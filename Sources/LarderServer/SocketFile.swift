@@ -106,12 +106,17 @@ struct SocketFile: Sendable {
         }
     }
 
-    /// Removes what a daemon left that ended without taking it away.
-    private static func removeDead(_ path: String) throws(ServerError) {
+    /// Throws if a process listens on the socket at a path, or if another file is there.
+    static func check(_ path: String) throws(ServerError) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
         guard status.st_mode & S_IFMT == S_IFSOCK else { throw .notASocket(path: path) }
         guard !isAnswered(path) else { throw .socketInUse(path: path) }
+    }
+
+    /// Removes what a daemon left that ended without taking it away.
+    private static func removeDead(_ path: String) throws(ServerError) {
+        try check(path)
         guard unlink(path) == 0 || errno == ENOENT else { throw .failed(path) }
     }
 
@@ -176,7 +181,9 @@ package enum ServerError: Error, Equatable {
 
     package var message: String {
         switch self {
-        case .socketInUse(let path): "another process listens on \(path)"
+        case .socketInUse(let path):
+            "another process listens on \(path): if it is systemd, it starts larderd by itself; "
+                + "to start larderd manually, stop larder.socket first"
         case .notASocket(let path): "\(path) exists and is no socket"
         case .cannotListen(let path, let reason): "cannot listen on \(path): \(reason)"
         case .unknownPeer: "the kernel does not say who connected"

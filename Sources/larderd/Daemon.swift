@@ -46,6 +46,7 @@ struct Daemon {
         let hangUps = await UnixSignalsSequence(trapping: .sighup)
         Heap.giveBackLargeBlocks()
         try systemd.socket?.check()
+        try serverConfiguration.checkSocket()
         announcer.tell(.status("opens its files"))
         let clock = SystemClock()
         let store = try Store(storeConfiguration) { clock.now() }

@@ -152,6 +152,28 @@ struct EndTests {
         #expect(access(path, F_OK) == 0)
     }
 
+    @Test("A daemon finds a socket that systemd listens on before it opens its files")
+    func socketOfSystemd() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path("api.sock")
+        var configuration = Server.Configuration(
+            path: path,
+            mode: 0o600,
+            administrators: .members(of: .init(name: "none", number: nil))
+        )
+        try configuration.checkSocket()
+        let systemd = try listen(at: path)
+        let error = #expect(throws: ServerError.self) { try configuration.checkSocket() }
+        #expect(error == .socketInUse(path: path))
+        #expect(error?.message.contains("stop larder.socket first") == true)
+        configuration.inherited = systemd
+        try configuration.checkSocket()
+        configuration.inherited = nil
+        close(systemd)
+        try configuration.checkSocket()
+        #expect(access(path, F_OK) == 0)
+    }
+
     @Test("A dead socket is removed, and replaced by a served one")
     func deadSocket() async throws {
         let directory = try TemporaryDirectory()
