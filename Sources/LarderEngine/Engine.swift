@@ -140,6 +140,7 @@ package final class Engine: Sendable {
             clock: clock,
             scope: scope.scope,
             request: request,
+            followers: request.follows ? context.followers : nil,
             emit: { [clock] frame in
                 counters.saw(frame, at: clock.monotonic())
                 return await emit(frame)

@@ -31,6 +31,11 @@ enum FetchOutput {
         case cache(whyNoNetwork: String? = nil)
         case failure(FetchFailure)
         case network(status: Int, isStored: Bool, cookies: HeaderFields)
+
+        /// Whether the store has the body that is shown.
+        var isStored: Bool {
+            if case .network(_, let isStored, _) = self { isStored } else { true }
+        }
     }
 }
 
@@ -109,14 +114,25 @@ struct FramePrinter: FetchPrinter {
     let clock: any EngineClock
     let scope: Scope
     let request: FetchRequest
+    /// Counts the large bodies that a follower has yet to take; nil for another fetch.
+    let followers: FollowerTable?
     let emit: (FetchFrame) async -> Bool
     private(set) var refusal: Problem?
 
     mutating func print(_ word: FetchOutput, beside cached: ShownAnswer?) async -> Bool {
         switch word {
-        case .shown(let answer, let body, _):
+        case .shown(let answer, let body, let reason):
             var bytes: [UInt8]?
             if case .bytes(let ready) = body { bytes = ready }
+            var share: Interest?
+            if let followers, let count = bytes?.count, count > Limits.inlineBodyBytesMax,
+                reason.isStored, answer.overlay.isComplete
+            {
+                share = followers.holdFrame(of: scope, bytes: count)
+                // The small frame fits into the socket, and the client reads the body later.
+                if share == nil { bytes = nil }
+            }
+            defer { share?.end() }
             let now = clock.now()
             return await emit(.snapshot(SnapshotFrame(answer, bytes, for: scope, now: now)))
         case .unchanged(let frame): return await emit(.unchanged(frame))

@@ -265,13 +265,16 @@ final class Following {
     }
 }
 
-/// Followers of entries, and the bytes that each user keeps from eviction; guarded by a lock.
+/// Followers of entries, the bytes that each user keeps from eviction, and those of frames that
+/// wait for slow clients; guarded by a lock.
 final class FollowerTable: Sendable {
     private struct State {
         var followers = Quota<UInt32?>(each: Limits.followersPerUserMax)
         /// The accounted bytes of what is held, each follower's counted by itself.
         var bytes: Quota<UInt32?>
         var held = Quota<TargetName>()
+        /// The large bodies of frames that followers have yet to take.
+        var frames = Quota<UInt32?>(max: Limits.heldBytesMax, each: Limits.heldBytesPerUserMax)
     }
 
     private let state: Mutex<State>
@@ -305,6 +308,12 @@ final class FollowerTable: Sendable {
             state.bytes.release(scope.scope.uid, Int(bytes))
             state.held.release(TargetName(place, id))
         }
+    }
+
+    /// Counts the body of a frame until the value ends; nil if such bodies take too much memory.
+    func holdFrame(of scope: Scope, bytes: Int) -> Interest? {
+        guard state.withLock({ $0.frames.take(scope.uid, bytes) }) else { return nil }
+        return Interest { [self] in state.withLock { $0.frames.release(scope.uid, bytes) } }
     }
 
     func holders(of id: EntryID, in scope: ScopeKey) -> Int {

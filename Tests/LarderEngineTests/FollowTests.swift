@@ -262,6 +262,30 @@ struct FollowTests {
         try await fixture.waitForBody(large, of: follower)
     }
 
+    @Test("A follower gets the address of a large body while its user's frames hold too much")
+    func frameShare() async throws {
+        fixture.upstream.answer(url, with: .json("[1]"))
+        let follower = fixture.follow(url)
+        _ = try await follower.frames.element(0)
+        let share = fixture.engine.context.followers.holdFrame(
+            of: EngineFixture.scope,
+            bytes: Limits.heldBytesPerUserMax
+        )
+        #expect(share != nil)
+        let bodies = ["1", "2"].map { "[\(String(repeating: "\($0),", count: 100_000))0]" }
+        fixture.upstream.answer(url, with: .json(bodies[0]))
+        try await fixture.fetch(url)
+        let frame = try await follower.frames.element(1)
+        let path = PercentCoding.entryPath(try EntryID(url))
+        #expect(frame.shown?.entry.content == .href(path))
+        share?.end()
+        fixture.upstream.answer(url, with: .json(bodies[1]))
+        try await fixture.fetch(url)
+        try await fixture.waitForBody(bodies[1], of: follower)
+        follower.hangUp()
+        #expect(try await follower.result().shape == ["network", "cache", "cache"])
+    }
+
     @Test("Of answers that vary by a header the one that was shown is followed")
     func variants() async throws {
         func answer(_ body: String) -> ScriptedAnswer {

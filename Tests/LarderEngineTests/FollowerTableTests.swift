@@ -45,4 +45,18 @@ struct FollowerTableTests {
         #expect(table.holders(of: a, in: scope) == 0)
         #expect(table.holders(of: b, in: scope) == 2)
     }
+
+    @Test("Frames of a user that wait end at a share; a frame that is taken makes room")
+    func frames() throws {
+        let (scope, other) = (EngineFixture.scope, Scope.own(uid: 1_001, account: .default))
+        let table = FollowerTable(maxBytes: 1_000)
+        let first = table.holdFrame(of: scope, bytes: Limits.heldBytesPerUserMax - 1)
+        #expect(first != nil)
+        #expect(table.holdFrame(of: scope, bytes: 2) == nil)
+        let others = table.holdFrame(of: other, bytes: 2)
+        #expect(others != nil)
+        first?.end()
+        let second = table.holdFrame(of: scope, bytes: Limits.heldBytesPerUserMax)
+        #expect(second != nil)
+    }
 }
