@@ -21,26 +21,12 @@ extension FetchSession {
             [mailbox = mailbox] in
             mailbox.post(.rowChanged)
         }
-        if originSeat == nil { listenToOrigin() }
+        if followedOrigin == nil {
+            followedOrigin = FollowedOrigin(request, scope, context, mailbox)
+        }
         await readFollowed(reader)
         guard following?.refresh(request) == false else { return }
         await fail(.problem(.tooManyPolledRows), .end)
-    }
-
-    private mutating func listenToOrigin() {
-        let name = request.origin.name
-        let hasUpdates = Flag()
-        hasOriginNews = hasUpdates
-        originSeat = context.watchers.originListeners.add { [mailbox = mailbox] in
-            if hasUpdates.raise() { mailbox.post(.originChanged) }
-        }
-        toldOrigin = context.watchers.state(of: name)
-        if request.policy != .cacheOnly {
-            waiting = context.originStates.waitForReturn(of: name, as: scope.scope) {
-                [mailbox = mailbox] in
-                mailbox.post(.originReturned)
-            }
-        }
     }
 
     mutating func readFollowed(_ reader: StoreReader) async {
@@ -94,10 +80,7 @@ extension FetchSession {
     }
 
     mutating func tellOrigin(_ reader: StoreReader) async {
-        hasOriginNews?.lower()
-        let state = context.watchers.state(of: request.origin.name)
-        guard state != toldOrigin else { return }
-        toldOrigin = state
+        guard let state = followedOrigin?.newState(context) else { return }
         await readFollowed(reader)
         await say(.origin(toldThrough, state: state))
     }
@@ -106,16 +89,8 @@ extension FetchSession {
     ///
     /// The session hears of a new answer by the change of the row.
     func askAgain(_ reader: StoreReader) async {
-        guard following != nil else { return }
-        if let retryAfterEnd = context.originStates.retryAfterEnd(
-            of: request.origin.name,
-            for: scope.scope
-        ) {
-            return timers.set(until: retryAfterEnd, .originReturned)
-        }
-        await context.flightStarter.askAgain(request, scope, reader) { [timers] in
-            timers.set(Limits.probePauseBase, .originReturned)
-        }
+        guard let retries = followedOrigin?.retries else { return }
+        await context.flightStarter.askAgain(request, scope, reader, retries, timers)
     }
 }
 
@@ -141,14 +116,18 @@ extension FlightStarter {
     /// The origin's settings and the account's credential are those of now, as the stream may have
     /// begun long before.
     ///
-    /// `hadNoPlace` is called if too many requests are in flight, such as those of other followers
-    /// of an origin that is back.
+    /// The client asks later if the origin has to rest, or if too many requests are in flight, such
+    /// as those of other followers of an origin that is back.
     fileprivate func askAgain(
         _ old: FetchRequest,
         _ scope: ScopeKey,
         _ reader: StoreReader,
-        hadNoPlace: @escaping @Sendable () -> Void
+        _ retries: FollowerRetries,
+        _ timers: SessionTimers<FetchEvent>
     ) async {
+        if let due = context.originStates.retryAfterEnd(of: old.origin.name, for: scope.scope) {
+            return retries.ask(at: due, timers)
+        }
         guard let origin = try? context.origin(of: old.url, in: scope) else { return }
         let request = FetchRequest(old.command, origin: origin, client: old.client)
         let lookupScopes = context.lookupScopes(scope, request)
@@ -162,11 +141,84 @@ extension FlightStarter {
             known = nil
             context.noteUnread(error)
         }
-        joinOrStart(request, scope, cached: known) { outcome in
-            guard case .failed(let problem) = outcome, problem.kind == .overloaded else { return }
-            hadNoPlace()
+        joinOrStart(request, scope, cached: known) { [context] outcome in
+            guard case .failed(let problem) = outcome, problem.kind == .overloaded else {
+                return retries.hadPlace()
+            }
+            retries.hadNoPlace(timers, randomUnit: context.randomUnit())
         }
     }
+}
+
+/// Hears of changes of a follower's origin, and of its return.
+///
+/// One task uses the value, and hearing ends when that task drops it.
+final class FollowedOrigin {
+    private let name: OriginName
+    private let listeners: Listeners
+    /// Keeps changes from piling up.
+    private let hasNews = Flag()
+    private var seat: Int?
+    private var waiting: Interest?
+    /// The state that the follower was told last.
+    private var told = ""
+    let retries = FollowerRetries()
+
+    init(
+        _ request: FetchRequest,
+        _ scope: ScopeKey,
+        _ context: EngineContext,
+        _ mailbox: Mailbox<FetchEvent>
+    ) {
+        name = request.origin.name
+        listeners = context.watchers.originListeners
+        seat = listeners.add { [hasNews] in
+            if hasNews.raise() { mailbox.post(.originChanged) }
+        }
+        told = context.watchers.state(of: name)
+        guard request.policy != .cacheOnly else { return }
+        waiting = context.originStates.waitForReturn(of: name, as: scope.scope) {
+            mailbox.post(.originReturned)
+        }
+    }
+
+    deinit { listeners.remove(seat) }
+
+    /// The origin's state; nil if the follower was told this one last.
+    func newState(_ context: EngineContext) -> String? {
+        hasNews.lower()
+        let state = context.watchers.state(of: name)
+        guard state != told else { return nil }
+        told = state
+        return state
+    }
+}
+
+/// Has a follower ask its origin again later: at one moment, after pauses that grow.
+final class FollowerRetries: Sendable {
+    private let alarm = DeadlineTimer()
+    private let isRunning = Flag()
+    // Relaxed: it only makes pauses longer.
+    private let failures = Atomic<Int>(0)
+
+    /// Has the follower ask at a moment of the monotonic clock, and at no other.
+    func ask(at due: Duration, _ timers: SessionTimers<FetchEvent>) {
+        if isRunning.raise() {
+            _ = timers.jobs.add { [alarm] in
+                await alarm.run(timers.clock) { timers.mailbox.post(.originReturned) }
+            }
+        }
+        alarm.set(due)
+    }
+
+    func hadNoPlace(_ timers: SessionTimers<FetchEvent>, randomUnit: Double) {
+        let count = failures.wrappingAdd(1, ordering: .relaxed).oldValue
+        let ceiling = ProbeMachine.ceiling(after: count)
+        let pause = ProbeMachine.pause(upTo: ceiling, randomUnit: randomUnit)
+        ask(at: timers.clock.monotonic() + pause, timers)
+    }
+
+    func hadPlace() { failures.store(0, ordering: .relaxed) }
 }
 
 /// Follows one id: hears of changes, and keeps the row from eviction.

@@ -29,12 +29,7 @@ struct FetchSession<Printer: FetchPrinter> {
     /// Follows the shown id, after the last word.
     var following: Following?
     var hasPendingWrites = false
-    var waiting: Interest?
-    /// The state of the origin that a follower was told last.
-    var toldOrigin = ""
-    /// Keeps changes of the origin's state from piling up.
-    var hasOriginNews: Flag?
-    var originSeat: Int?
+    var followedOrigin: FollowedOrigin?
     /// Every change of the shown id up to this revision was told.
     var toldThrough = Revision(0)
     private(set) var isBeating = false
@@ -68,8 +63,7 @@ struct FetchSession<Printer: FetchPrinter> {
         await start(action)
         // An answer from the cache alone, the most frequent one, needs no task and no timer.
         if !isFinished { await handleEvents(reader) }
-        (following, waiting) = (nil, nil)
-        context.watchers.originListeners.remove(originSeat)
+        (following, followedOrigin) = (nil, nil)
     }
 
     private mutating func handleEvents(_ reader: StoreReader) async {

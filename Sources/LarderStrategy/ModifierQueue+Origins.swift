@@ -157,7 +157,7 @@ extension ModifierQueue {
         _ now: Duration
     ) {
         outage.failures = min(outage.failures, ProbeMachine.failuresMax)
-        let ceiling = min(Limits.probePauseBase * (1 << outage.failures), Limits.probePauseMax)
+        let ceiling = ProbeMachine.ceiling(after: outage.failures)
         let pause = ProbeMachine.pause(upTo: ceiling, randomUnit: randomUnit)
         set(origin, .down(outage, probe: now + pause))
     }

@@ -92,7 +92,7 @@ package struct ProbeMachine: Equatable, Sendable {
     private mutating func begin() -> LoopAction {
         guard state == .idle, waiting > 0, isDown else { return .nothing }
         state = .pausing
-        return .pause(upTo: ceiling)
+        return .pause(upTo: Self.ceiling(after: failures))
     }
 
     // MARK: The loop
@@ -129,8 +129,9 @@ package struct ProbeMachine: Equatable, Sendable {
     /// The number of failures after which the pause no longer grows.
     static let failuresMax = 5
 
-    private var ceiling: Duration {
-        min(Limits.probePauseBase * (1 << failures), Limits.probePauseMax)
+    /// The longest pause after so many failures in a row.
+    package static func ceiling(after failures: Int) -> Duration {
+        min(Limits.probePauseBase * (1 << min(failures, failuresMax)), Limits.probePauseMax)
     }
 
     /// A random pause between half of `ceiling` and all of it, as `randomUnit` in 0..<1 draws.

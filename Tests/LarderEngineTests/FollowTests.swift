@@ -418,7 +418,7 @@ struct FollowTests {
         #expect(sent == ["old", "new"])
     }
 
-    @Test("A follower asks once more if its origin is back and too many requests are in flight")
+    @Test("A follower asks again after growing random pauses if too many requests are in flight")
     func noPlace() async throws {
         let (name, context) = (try OriginName("example"), fixture.engine.context)
         fixture.upstream.answer(url, with: .json("[1]"), .json("[2]"))
@@ -428,9 +428,15 @@ struct FollowTests {
         for _ in 0..<Limits.flightsPerUserMax { #expect(context.flights.enter(fixture.scope)) }
         context.originStates.noteConnectFailure(name)
         context.originStates.noteAnswer(name)
-        try await fixture.clock.sleepers(until: Limits.probePauseBase)
+        let base = Limits.probePauseBase
+        // A probe of the origin was begun, too.
+        while fixture.clock.dues.count(where: { $0 < base }) < 2 { await Task.yield() }
+        fixture.clock.advance(by: base)
+        while !fixture.clock.dues.contains(where: { $0 > base * 2 && $0 < base * 3 }) {
+            await Task.yield()
+        }
         for _ in 0..<Limits.flightsPerUserMax { context.flights.leave(fixture.scope) }
-        fixture.clock.advance(by: Limits.probePauseBase)
+        fixture.clock.advance(by: base * 2)
         try await fixture.waitForBody("[2]", of: follower)
         follower.hangUp()
         #expect(fixture.upstream.asked.all.count == 2)
