@@ -17,16 +17,29 @@ extension FetchSession {
         guard let id = shown?.id else { return }
         // From here on each look reads the row again: a follower keeps no body.
         cached = nil
+        if followedOrigin?.name != request.origin.name {
+            followedOrigin = FollowedOrigin(request, scope, context, mailbox)
+        }
+        _ = renewRequest()
         following = Following(id, lookupScopes, context, request.variantMarker) {
             [mailbox = mailbox] in
             mailbox.post(.rowChanged)
         }
-        if followedOrigin == nil {
-            followedOrigin = FollowedOrigin(request, scope, context, mailbox)
-        }
         await readFollowed(reader)
         guard following?.refresh(request) == false else { return }
         await fail(.problem(.tooManyPolledRows), .end)
+    }
+
+    /// Takes the settings of the origin and the credential of the account as they are now; true if
+    /// the account sees other rows with them.
+    ///
+    /// The origin is then asked again, as it may have another answer for the account.
+    private mutating func renewRequest() -> Bool {
+        let (name, scopes) = (request.origin.name, lookupScopes.scopes)
+        request = request.renewed(scope, context) ?? request
+        guard request.origin.name != name || lookupScopes.scopes != scopes else { return false }
+        if request.policy != .cacheOnly { mailbox.post(.originReturned) }
+        return true
     }
 
     mutating func readFollowed(_ reader: StoreReader) async {
@@ -80,7 +93,10 @@ extension FetchSession {
     }
 
     mutating func tellOrigin(_ reader: StoreReader) async {
-        guard let state = followedOrigin?.newState(context) else { return }
+        let state = followedOrigin?.newState(context)
+        // The session begins to follow the rows that the account sees now.
+        if renewRequest() { following = nil }
+        guard let state else { return }
         await readFollowed(reader)
         await say(.origin(toldThrough, state: state))
     }
@@ -110,6 +126,15 @@ extension ShownAnswer {
     }
 }
 
+extension FetchRequest {
+    /// The same with the settings of the origin and the credential of the account as they are now;
+    /// nil if the URL has no origin any more.
+    fileprivate func renewed(_ scope: ScopeKey, _ context: EngineContext) -> FetchRequest? {
+        guard let origin = try? context.origin(of: command.url, in: scope) else { return nil }
+        return FetchRequest(command, origin: origin, client: client)
+    }
+}
+
 extension FlightStarter {
     /// Asks the origin again for what a client follows, and does not wait for the answer.
     ///
@@ -128,8 +153,7 @@ extension FlightStarter {
         if let due = context.originStates.retryAfterEnd(of: old.origin.name, for: scope.scope) {
             return retries.ask(at: due, timers)
         }
-        guard let origin = try? context.origin(of: old.url, in: scope) else { return }
-        let request = FetchRequest(old.command, origin: origin, client: old.client)
+        guard let request = old.renewed(scope, context) else { return }
         let lookupScopes = context.lookupScopes(scope, request)
         let known: ShownAnswer?
         do throws(StoreError) {
@@ -150,12 +174,12 @@ extension FlightStarter {
     }
 }
 
-/// Hears of changes of a follower's origin, and of its return.
+/// Hears of changes of a follower's origin and of its account there, and of the origin's return.
 ///
 /// One task uses the value, and hearing ends when that task drops it.
 final class FollowedOrigin {
-    private let name: OriginName
-    private let listeners: Listeners
+    let name: OriginName
+    private let news: Listeners
     /// Keeps changes from piling up.
     private let hasNews = Flag()
     private var seat: Int?
@@ -171,8 +195,9 @@ final class FollowedOrigin {
         _ mailbox: Mailbox<FetchEvent>
     ) {
         name = request.origin.name
-        listeners = context.watchers.originListeners
-        seat = listeners.add { [hasNews] in
+        // These are told of changes of origins, too.
+        news = context.credentials.news
+        seat = news.add { [hasNews] in
             if hasNews.raise() { mailbox.post(.originChanged) }
         }
         told = context.watchers.state(of: name)
@@ -182,7 +207,7 @@ final class FollowedOrigin {
         }
     }
 
-    deinit { listeners.remove(seat) }
+    deinit { news.remove(seat) }
 
     /// The origin's state; nil if the follower was told this one last.
     func newState(_ context: EngineContext) -> String? {

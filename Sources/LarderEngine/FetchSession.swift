@@ -10,7 +10,7 @@ struct FetchSession<Printer: FetchPrinter> {
     let context: EngineContext
     var mailbox: Mailbox<FetchEvent> { timers.mailbox }
     let scope: ScopeKey
-    let request: FetchRequest
+    var request: FetchRequest
     let timers: SessionTimers<FetchEvent>
     var printer: Printer
     var machine: Machine

@@ -418,6 +418,27 @@ struct FollowTests {
         #expect(sent == ["old", "new"])
     }
 
+    @Test("A follower that logs in gets its account's answer, and none for all", .sharedEngine)
+    func login() async throws {
+        let (name, context) = (try OriginName("example"), fixture.engine.context)
+        fixture.upstream.answer(url, with: .json("[1]"), .json("[\"own\"]"), .json("[2]"))
+        let follower = fixture.follow(url)
+        let id = try EntryID(url)
+        let shared = context.sharedScope
+        while context.followers.holders(of: id, in: shared) == 0 { await Task.yield() }
+        let command = CredentialCommand(value: "secret")
+        _ = try await fixture.engine.credentials.set(command, at: name, fixture.scope)
+        try await fixture.waitForBody("[\"own\"]", of: follower)
+        try await fixture.fetch(url, .networkOnly, as: .own(uid: 2_000, account: .default))
+        fixture.upstream.answer(url, with: .json("[\"own 2\"]"))
+        try await fixture.fetch(url, .networkOnly)
+        try await fixture.waitForBody("[\"own 2\"]", of: follower)
+        follower.hangUp()
+        #expect(try await follower.result().shape == ["network", "cache", "cache"])
+        let sent = fixture.upstream.asked.all.map { $0.origin.headers["Authorization"] }
+        #expect(sent == [nil, "secret", nil, "secret"])
+    }
+
     @Test("A follower asks again after growing random pauses if too many requests are in flight")
     func noPlace() async throws {
         let (name, context) = (try OriginName("example"), fixture.engine.context)
