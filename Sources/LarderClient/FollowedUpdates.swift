@@ -191,6 +191,7 @@ struct FollowPlan: Equatable {
     ///
     /// `randomUnit` in 0..<1 is the random number for jitter.
     mutating func streamFailed(_ error: LarderError, randomUnit: Double) -> BreakStep {
+        var longest = Limits.followRetryMax
         switch error {
         case .deleted:
             // The daemon answers; only the entry is gone, and it may come back.
@@ -198,13 +199,17 @@ struct FollowPlan: Equatable {
             failures = 1
             return .tryAgain(after: Limits.followRetryMax, isTold: isTold)
         case .unreachable, .timedOut, .cutOff: break
+        case .offline, .originFailed:
+            // The daemon itself asks such an origin no more often.
+            longest = Limits.probePauseMax
+            fallthrough
         default:
             guard error.problem?.retryable == true else { return .giveUp }
         }
         let isSilent = isOutageTold || (wasConnected && failures == 0)
         if !isSilent { isOutageTold = true }
         let least = Limits.followRetryBase
-        let most = min(least * (1 << min(failures, 10)), Limits.followRetryMax)
+        let most = min(least * (1 << min(failures, 10)), longest)
         failures += 1
         return .tryAgain(after: least + (most - least) * randomUnit, isTold: !isSilent)
     }

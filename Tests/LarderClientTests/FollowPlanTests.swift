@@ -61,6 +61,20 @@ struct FollowPlanTests {
         #expect(plan.streamFailed(Self.refused, randomUnit: 0) == retry(100, isTold: false))
     }
 
+    @Test(
+        "Pauses double to 30 s while the origin fails",
+        arguments: [ProblemKind.unreachable, .badAnswer]
+    )
+    func pausesOfOrigin(kind: ProblemKind) {
+        var plan = FollowPlan()
+        for pause in [100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000, 30_000] {
+            let step = plan.streamFailed(.problem(Problem(kind, "x")), randomUnit: 1)
+            #expect(step == retry(pause, isTold: pause == 100))
+        }
+        let step = plan.streamFailed(Self.refused, randomUnit: 1)
+        #expect(step == retry(5_000, isTold: false))
+    }
+
     @Test("An error that a second try cannot help ends the follower")
     func final() {
         let errors: [LarderError] = [

@@ -313,10 +313,10 @@ export class Resumption {
     return this;
   }
 
-  /** Waits with backoff and jitter, 0.1 to 5 s. */
-  async pause(signal, { ref = true, atMost = false } = {}) {
-    const limit = Math.min(5_000, 100 * 2 ** Math.min(this.failures++, 10));
-    const time = atMost ? 5_000 : 100 + Math.random() * (limit - 100);
+  /** Waits with backoff and jitter, from 0.1 s to `most`. */
+  async pause(signal, { ref = true, atMost = false, most = 5_000 } = {}) {
+    const limit = Math.min(most, 100 * 2 ** Math.min(this.failures++, 10));
+    const time = atMost ? most : 100 + Math.random() * (limit - 100);
     this.isLong = true;
     await sleep(time, undefined, { signal, ref }).catch(() => signal.throwIfAborted());
   }

@@ -1,7 +1,7 @@
 // The streams of fetch, follow and watch, and what they do after a break.
 
 import { Resumption, frames, milliseconds, pathOf, wholeBody } from "./core.js";
-import { Gone, Miss } from "../wire.js";
+import { Gone, Miss, Offline, OriginFailed } from "../wire.js";
 import { cutOff } from "./problem.js";
 import { Snapshot, View, failure, viewOfFrame } from "./views.js";
 
@@ -91,7 +91,9 @@ export async function* followed(core, given, signal) {
         isTold = true;
         yield failure(error, entry);
       }
-      await resumption.pause(signal, { atMost: isGone });
+      // The daemon itself asks an origin that fails no more often than each 30 s.
+      const most = error instanceof Offline || error instanceof OriginFailed ? 30_000 : 5_000;
+      await resumption.pause(signal, { atMost: isGone, most });
     }
   }
 }

@@ -12,7 +12,7 @@ from ._connections import run
 from ._core import Answer, Core, Members, given, seconds
 from ._model import Event, Failure, Other, Reset, View, entry_of_frame, frame_of_body
 from ._problem import Problem, cut_off, fault
-from ._wire import EVENTS, Deleted, Gone, Miss, NoDaemon, Unchanged
+from ._wire import EVENTS, Deleted, Gone, Miss, NoDaemon, Offline, OriginFailed, Unchanged
 
 if TYPE_CHECKING:
     from typing_extensions import Concatenate, ParamSpec
@@ -36,13 +36,13 @@ class Resumption:
     def spoke(self) -> None:
         self.failures, self.was_connected, self.is_told = 0, True, False
 
-    async def after(self, error: Problem) -> None:
+    async def after(self, error: Problem, most: float | None = None) -> None:
         """Waits with backoff and jitter; raises an error after which no try makes sense."""
         self.was_connected = self.was_connected or not isinstance(error, NoDaemon)
         # Without a daemon from the start, the text tells how to begin.
         if not (self.was_connected and error.retryable):
             raise error
-        longest = min(PAUSE_MAX, PAUSE_MIN * 2 ** min(self.failures, 10))
+        longest = min(most or PAUSE_MAX, PAUSE_MIN * 2 ** min(self.failures, 10))
         self.failures += 1
         await self._core._pause(random.uniform(PAUSE_MIN, longest))
 
@@ -232,7 +232,9 @@ class FollowStream(FetchStream):
             self.items.append(Deleted({"type": "deleted", **error.members}))
         else:
             is_first = self.resumption.was_connected and self.resumption.failures == 0
-            await self.resumption.after(error)
+            # The daemon itself asks an origin that fails no more often than each 30 s.
+            is_origins = isinstance(error, (Offline, OriginFailed))
+            await self.resumption.after(error, 30.0 if is_origins else None)
             if not is_first and not self.resumption.is_told:
                 self.resumption.is_told = True
                 self.items.append(Failure(error))
