@@ -194,6 +194,9 @@ package final class Server: Sendable {
             case .inherited(let path)?:
                 if !isTold { note("the socket's file is gone", path, "restart the socket unit") }
                 isTold = true
+            case .replaced(let path)?:
+                if !isTold { note("the socket's file was replaced", path, "end this larderd") }
+                isTold = true
             case .own(let file)?:
                 do {
                     let socket = ListeningSocket.own(try file.madeAgain())

@@ -57,6 +57,12 @@ struct SocketFile: Sendable {
     /// Whether nothing is at the path any more.
     var isGone: Bool { Identity(of: path) == nil && errno == ENOENT }
 
+    /// Whether another file is at the path, as after systemd has made its own socket there.
+    var isReplaced: Bool {
+        guard let identity, let found = Identity(of: path) else { return false }
+        return found != identity
+    }
+
     /// The same socket once more, where the file was removed; the lock goes on.
     func madeAgain() throws(ServerError) -> SocketFile {
         try Self.makeFolder(of: path, mode)
@@ -227,12 +233,15 @@ enum ListeningSocket {
     enum Fault {
         case own(SocketFile)
         case inherited(path: String)
+        /// Clients find the socket of another process.
+        case replaced(path: String)
     }
 
     /// Nil while clients find the socket's file.
     var fault: Fault? {
         switch self {
-        case .own(let file): file.isGone ? .own(file) : nil
+        case .own(let file):
+            file.isGone ? .own(file) : file.isReplaced ? .replaced(path: file.path) : nil
         case .inherited(let descriptor):
             SocketFile.path(of: descriptor).flatMap { path in
                 access(path, F_OK) == 0 || errno != ENOENT ? nil : .inherited(path: path)

@@ -117,4 +117,23 @@ struct ListenerTests {
             }
         }
     }
+
+    @Test("The log says once that another process has replaced the socket's file")
+    func replacedFile() async throws {
+        let directory = try TemporaryDirectory()
+        let other = try SocketFile(path: directory.path("s"), mode: 0o600)
+        defer { other.remove() }
+        try await ServerFixture.run { server in
+            #expect(rename(other.path, server.socketPath) == 0)
+            for _ in 0..<2 {
+                let due = server.clock.monotonic() + Limits.socketCheckTime
+                try await server.clock.sleepers(until: due)
+                server.clock.advance(by: Limits.socketCheckTime)
+            }
+            let due = server.clock.monotonic() + Limits.socketCheckTime
+            try await server.clock.sleepers(until: due)
+            let lines = server.log.lines.all.filter { $0.contains("was replaced") }
+            #expect(lines.count == 1)
+        }
+    }
 }
