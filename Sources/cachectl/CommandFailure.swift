@@ -122,7 +122,9 @@ extension CommandFailure {
         case .alreadySent:
             "See its state: cachectl queue show ID    Give it up, once it waits again: "
                 + "cachectl queue drop --discard ID"
-        case .alreadySettled: "Read its result: cachectl queue show ID"
+        case .alreadySettled:
+            "Read its result: cachectl queue show ID    If it failed, drop it: "
+                + "cachectl queue drop ID"
         case .queueFull:
             "Drop what failed: cachectl queue drop ID    or wait for the network, or raise "
                 + "queue.max_modifiers or queue.max_bytes."

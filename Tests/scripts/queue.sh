@@ -262,6 +262,9 @@ expect_equal "case 18: nothing of it shows" '{"name":"d","liked":false,"n":5}' "
 expect_equal "case 18: nothing of it was sent" "" "$(received_keys / | grep -o 'h-.*')"
 request DELETE /v1/modifiers/h-1
 expect_equal "what is settled is settled" "409 urn:larder:already-settled" "$status $(member .type)"
+"$bin/cachectl" --socket "$socket" queue cancel h-1 >/dev/null 2>"$work/told" || true
+expect_match "cachectl advises a drop only for a write that failed" \
+    'is cancelled.*If it failed, drop it' "$(paste --serial --delimiters=' ' "$work/told")"
 merge h-3 /d '{"n": 6}' '{"hold": "200ms"}' '?wait=30s'
 expect_equal "a hold that is over ends by itself" confirmed "$(member .state)"
 set_origin offline

@@ -70,20 +70,7 @@ struct QueueCancel: AsyncParsableCommand {
     func run() async throws {
         let scope = options.scope(ofUser: one.other.uid)
         try await options.withClient { client in
-            do throws(LarderError) {
-                // A dead one stays: to drop it is another command.
-                try await client.act(.cancel, onModifier: one.id, scope: scope)
-            } catch {
-                guard case .tooLate(let problem) = error, problem.kind == .alreadySettled else {
-                    throw error
-                }
-                throw CommandFailure(
-                    .failed,
-                    problem.detail,
-                    hint: "Read its result: cachectl queue show \(one.id)    Drop it: "
-                        + "cachectl queue drop \(one.id)"
-                )
-            }
+            _ = try await client.act(.cancel, onModifier: one.id, scope: scope)
         }
         try options.report("cancelled", one.id)
     }
