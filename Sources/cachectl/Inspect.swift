@@ -162,7 +162,7 @@ extension EntryItem {
         switch kind {
         case .blob: "a program's own bytes"
         case .fetched, .variants: "an origin's answer"
-        case .tombstone: "deleted at the origin"
+        case .tombstone: "deleted"
         case .entity: "an entity"
         default: kind.rawValue
         }

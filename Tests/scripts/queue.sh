@@ -265,6 +265,11 @@ expect_equal "what is settled is settled" "409 urn:larder:already-settled" "$sta
 "$bin/cachectl" --socket "$socket" queue cancel h-1 >/dev/null 2>"$work/told" || true
 expect_match "cachectl advises a drop only for a write that failed" \
     'is cancelled.*If it failed, drop it' "$(paste --serial --delimiters=' ' "$work/told")"
+modify "$(jq --null-input --arg url "$origin/d" '
+    {id: "h-4", hold: "1h", changes: [{target: {id: $url}, effect: {type: "delete"}}]}')"
+expect_match "inspect does not say that the origin deleted what a waiting write deletes" \
+    '^kind +deleted$' "$("$bin/cachectl" --socket "$socket" inspect "$origin/d" | grep '^kind')"
+request DELETE /v1/modifiers/h-4
 merge h-3 /d '{"n": 6}' '{"hold": "200ms"}' '?wait=30s'
 expect_equal "a hold that is over ends by itself" confirmed "$(member .state)"
 set_origin offline
