@@ -131,7 +131,7 @@ extension CommandFailure {
         case .targeted: "See what is to be sent: cachectl queue list"
         case .notApplied:
             "Send it again: cachectl queue retry ID    or drop it: cachectl queue drop ID"
-        default: problem.hint
+        default: problem.hint.replacing("the detail", with: "the message")
         }
     }
 }

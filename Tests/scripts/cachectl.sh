@@ -415,6 +415,9 @@ run watch --initial --count 1 "$hidden"
 expect_equal "and watch" "$shown" "$(cut --fields 3 "$work/out")"
 run evict "$hidden" --dry-run
 expect_equal "and evict" "$shown" "$(<"$work/out")"
+run put soon --ttl 0s </dev/null
+expect_equal "a hint names the message, and no member of the API" "64 Correct what the message names." \
+    "$code $(tail -n 1 "$work/err")"
 run rm "$hidden"
 run rm "$hidden"
 expect_equal "and messages of the daemon" "3||cachectl: nothing is cached under '$shown'" "$(said)"
