@@ -259,7 +259,7 @@ package struct FetchOrder: Equatable, Sendable {
         guard refresh == nil || follows else {
             throw Problem(
                 .badRequest,
-                "refresh: it is for streams that stay open",
+                "refresh: only a stream with follow takes it",
                 hint: "Add follow=true, or pin the URL: PUT /v1/pins/URL?refresh=1h."
             )
         }

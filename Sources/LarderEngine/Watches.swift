@@ -81,7 +81,7 @@ package struct Watches: EnginePart {
         guard !command.listsFirst else {
             throw Problem(
                 .badRequest,
-                "initial: it is for streams, and this is a long poll",
+                "initial: only a stream takes it, not a long poll",
                 hint: "Accept application/jsonl or text/event-stream."
             )
         }

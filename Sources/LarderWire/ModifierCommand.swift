@@ -186,7 +186,7 @@ package struct ModifierListCommand: Equatable, Sendable {
         cursor = given.page.cursor
         wait = try given.wait?.checked("wait")
         guard wait == nil || selection == .unsettled else {
-            throw Problem(.badRequest, "wait: it goes with state=unsettled")
+            throw Problem(.badRequest, "wait: only state=unsettled takes it")
         }
         given.rows.account = try account(given.rows.account)
         scope = try ScopeSelection(given.rows)

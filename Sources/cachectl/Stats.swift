@@ -70,7 +70,7 @@ struct Stats: AsyncParsableCommand {
         if let median = groups.p50, let max = groups.max {
             table.add(
                 "writes",
-                "transactions: \(groups.count), with \(median) writes as a rule, \(max) at most"
+                "transactions: \(groups.count), writes in one: median \(median), at most \(max)"
             )
         }
         return table.lines

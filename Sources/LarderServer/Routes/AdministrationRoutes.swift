@@ -47,7 +47,7 @@ struct AdministrationRoutes {
         guard case .user = selection else {
             throw Problem(
                 .badRequest,
-                "a purge is of one user, who is to be named",
+                "a purge needs the user whose rows it removes",
                 hint: "Give scope=user:N, and account=NAME for one account of theirs."
             )
         }

@@ -75,7 +75,7 @@ struct EntryRoutes {
         let query: PutQuery = try exchange.parameters()
         let scope = try exchange.scope(of: query.account)
         if let ttl = query.ttl, ttl <= .zero {
-            throw Problem(.badRequest, "ttl: '\(ttl.unitText)' is not longer than nothing")
+            throw Problem(.badRequest, "ttl: '\(ttl.unitText)' is not longer than 0ms")
         }
         try RequestHeaderRules.refusePart(exchange.fields, status: 400)
         if let name = id.entity { return try await put(name, query, scope) }

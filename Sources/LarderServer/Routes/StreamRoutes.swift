@@ -25,7 +25,7 @@ struct FetchRoutes {
         guard !command.follows else {
             throw Problem(
                 .notAcceptable,
-                "what is followed has no end, and is no application/json",
+                "a stream with follow has no end, so it cannot be application/json",
                 hint: "Accept application/jsonl or text/event-stream, or leave follow out."
             )
         }
@@ -283,7 +283,7 @@ struct RawRoutes {
         command.options.account = try exchange.account(command.options.account)
         let order = try FetchOrder(command)
         guard !order.follows else {
-            throw Problem(.badRequest, "follow: it is for streams: GET /v1/fetch")
+            throw Problem(.badRequest, "follow: only GET and POST /v1/fetch take it")
         }
         let reply = try await exchange.engine.get(
             order,
