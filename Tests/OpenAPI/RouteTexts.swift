@@ -100,7 +100,8 @@ extension DocumentedRoute {
             problems: fetchProblems + [.preconditionFailed, .rangeNotSatisfiable],
             """
             Fetches a URL and returns one body, `network-first` without another policy. Another status \
-            of the origin comes with its body. `follow`, `heartbeat` and `refresh` are of no use here.
+            of the origin comes with its body. `follow` and `refresh` are refused; `heartbeat` has no \
+            effect.
             """
         ),
         DocumentedRoute(
