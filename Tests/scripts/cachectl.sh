@@ -597,6 +597,10 @@ expect_equal "--graphql sets by_type with the rules of a file, too (S31)" \
 printf 'by_type: {type: [kind]}\ntypes: [{type: Book, key: [isbn]}]\n' >"$work/rules.yaml"
 run origin add shop --replace "${shop[@]}"
 expect_equal "unless the file has a by_type" '0 ["kind"] ["isbn"]' "$code $(by_type)"
+printf 'typos: []\npath: []\n' >"$work/rules.yaml"
+run origin add shop --replace "${shop[@]}"
+expect_equal "each error of a file of rules has its own line" "1 2 0" \
+    "$code $(grep --count "rules.yaml:[12]:1: there is no key" "$work/err") $(grep --count 'u{A}' "$work/err")"
 
 run origin add search http://127.0.0.1:9/search
 post='{"url":"http://127.0.0.1:9/search/books","method":"POST","body_text":"x","content_type":"text/plain"}'

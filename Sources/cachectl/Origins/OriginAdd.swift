@@ -182,7 +182,9 @@ struct OriginAdd: AsyncParsableCommand {
             do throws(ConfigurationError) {
                 rules = OriginNormalize(try NormalizeRules.load(file: normalize))
             } catch {
-                throw CommandFailure(.failed, error.description)
+                let lines = error.description.split(separator: "\n", maxSplits: 1)
+                let others = lines.dropFirst().first.map { String($0) }
+                throw CommandFailure(.failed, String(lines.first ?? ""), hint: others)
             }
         }
         if byType || graphql != nil, rules.byType == nil { rules.byType = .standard }
