@@ -24,7 +24,7 @@ struct Doctor: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The configuration file to look at; by default the one that the daemon has read.",
+            "Check this configuration file; by default the one that the daemon has read.",
             valueName: "file"
         ),
         completion: .file()

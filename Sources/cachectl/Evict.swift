@@ -28,7 +28,8 @@ struct Evict: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The entity of this key, of --origin where several have rules; may be repeated.",
+            "Evict the entity of this key, of --origin if several origins have rules; may be "
+                + "repeated.",
             valueName: "key"
         )
     )
@@ -65,7 +66,7 @@ struct Evict: AsyncParsableCommand {
     @Flag(help: "Evict all entries.")
     var all = false
 
-    @Flag(help: "Say what would go, and let it stay.")
+    @Flag(help: "Print what would be evicted, and evict nothing.")
     var dryRun = false
 
     @Flag(help: "Evict pinned entries too, and unpin them.")

@@ -9,23 +9,22 @@ struct Get: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Print the answer of a URL, or what is cached under an id.",
         discussion: """
-            On a terminal the cached answer comes immediately, and the network's replaces it. In \
-            a pipe comes one body, the network's if it can be had; stderr says whose it is and \
-            how old; one that is too large to be kept comes through as it is. An argument with :// \
-            is a URL, any other an id if there is one, else an entity's key.
+            On a terminal the cached answer comes immediately, and the network's replaces it. A \
+            pipe gets one body, the network's if possible; stderr says where it came from and how \
+            old it is. A body that is too large for the cache is passed through. An argument with \
+            :// is a URL. Any other is an id if there is such an entry, else an entity's key.
 
             Policies: cache-then-network (what is cached, then the network's), cache-first (what \
             is cached while it is fresh, else as network-first), network-first (the network's, \
             and what is cached when that fails or is slow), stale-while-revalidate (what is \
             cached; the daemon then asks the network), cache-only, network-only.
 
-            Exit codes: 0 whenever a body was printed; without one 3 if it is gone or, with \
-            cache-only, not cached, 77 for an unknown origin or an address that is refused, 1 if \
-            the origin refuses, 75 if it cannot be reached or is late, or with --fresh what there \
-            is is stale.
+            Exit codes: 0 a body was printed, 1 the origin refuses, 3 the answer is gone or, with \
+            cache-only, not cached, 75 the origin cannot be reached or is late, or with --fresh \
+            the cached answer is stale, 77 the origin is unknown or its address is refused.
 
-            With --follow the command stays until it is interrupted, and prints each further \
-            body, followed by a line feed; with --json every frame. With --refresh the daemon \
+            With --follow the command runs until it is interrupted, and prints each further body, \
+            followed by a line feed; with --json it prints every frame. With --refresh the daemon \
             asks the origin again at that interval meanwhile.
 
             Example: cachectl get https://api.example.com/articles/42 | jq .title
@@ -43,7 +42,7 @@ struct Get: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The order of asking, one of those above.",
+            "Policy, one of those above.",
             valueName: "policy"
         ),
         completion: DaemonWords.values(LarderAPI.FetchPolicy.self),
@@ -51,24 +50,24 @@ struct Get: AsyncParsableCommand {
     )
     var policy: LarderAPI.FetchPolicy?
 
-    @Flag(help: "An answer of which something was evicted is shown without it.")
+    @Flag(help: "Print a cached answer even if some of its entities were evicted.")
     var partial = false
 
-    @Flag(help: "A stale answer counts as none.")
+    @Flag(help: "Treat a stale answer as missing.")
     var fresh = false
 
     @Option(
-        help: ArgumentHelp("How long to wait in all, such as 10s.", valueName: "duration"),
+        help: ArgumentHelp("Wait at most this long in all, such as 10s.", valueName: "duration"),
         transform: durationArgument
     )
     var timeout: Duration?
 
-    @Flag(help: "Stay, and print each further body.")
+    @Flag(help: "Keep running, and print each further body.")
     var follow = false
 
     @Option(
         help: ArgumentHelp(
-            "How often the daemon asks the origin again meanwhile, such as 30s.",
+            "Interval at which the daemon asks the origin again meanwhile, such as 30s.",
             valueName: "duration"
         ),
         transform: durationArgument
@@ -78,18 +77,18 @@ struct Get: AsyncParsableCommand {
     @Option(
         name: [.short, .customLong("output")],
         help: ArgumentHelp(
-            "Write the body into a file, which is whole or not there.",
+            "Write the body into this file: all of it, or nothing.",
             valueName: "file"
         ),
         completion: .file()
     )
     var output: String?
 
-    @Flag(name: .shortAndLong, help: "Say nothing but why it failed.")
+    @Flag(name: .shortAndLong, help: "Print no message except why the command failed.")
     var quiet = false
 
     @Option(
-        help: ArgumentHelp("A header for the server; may be repeated.", valueName: "name: value")
+        help: ArgumentHelp("Header for the server; may be repeated.", valueName: "name: value")
     )
     var header: [String] = []
 

@@ -6,7 +6,7 @@ import Synchronization
 
 /// Options of every subcommand, before or after its name.
 struct GlobalOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The socket of the daemon.", valueName: "path"))
+    @Option(help: ArgumentHelp("Path of the daemon's socket.", valueName: "path"))
     var socket: String?
 
     @Flag(help: "Talk to the system's daemon, at /run/larder/api.sock.")
@@ -20,8 +20,8 @@ struct GlobalOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Which of your accounts, whose entries and credential are kept apart; default "
-                + "without it.",
+            "Name of one of your accounts, each with its own entries and credential; without it, "
+                + "default.",
             valueName: "name"
         )
     )
@@ -191,12 +191,13 @@ final class DaemonCheck: Sendable {
 /// Options that make an argument an entity's key; without them it is a key if no row has it as its
 /// id.
 struct KeyOptions: ParsableArguments {
-    @Flag(help: "The argument is an entity's key, Type:id.")
+    @Flag(help: "Take the argument as the key of an entity, Type:id.")
     var key = false
 
     @Option(
         help: ArgumentHelp(
-            "The argument is the key of an entity of this origin; needed where several have rules.",
+            "Take the argument as the key of an entity of this origin; needed if several origins "
+                + "have rules.",
             valueName: "name"
         ),
         completion: DaemonWords.origins

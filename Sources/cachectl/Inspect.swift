@@ -21,7 +21,7 @@ struct Inspect: AsyncParsableCommand {
     var options: GlobalOptions
 
     @Argument(
-        help: "The id, the URL of a fetched answer, or an entity's key.",
+        help: "Id of the entry, URL of a fetched answer, or key of an entity.",
         completion: DaemonWords.ids
     )
     var id: String
@@ -31,13 +31,13 @@ struct Inspect: AsyncParsableCommand {
 
     @Flag(
         help: ArgumentHelp(
-            "Also the origin's headers, the digest, what it refers to and what refers to it, what "
-                + "each write that is to be sent makes of it, and why it cannot be evicted."
+            "Show also the origin's headers, the digest, the references from and to the entry, the "
+                + "effect of each write that waits, and why the entry cannot be evicted."
         )
     )
     var explain = false
 
-    @Flag(help: "Only in what the view differs from base.")
+    @Flag(help: "Show only how the view differs from base.")
     var diff = false
 
     @OptionGroup

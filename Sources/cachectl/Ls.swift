@@ -22,18 +22,18 @@ struct Ls: AsyncParsableCommand {
     @OptionGroup(title: "Others' entries")
     var whose: ScopeOptions
 
-    @Argument(help: "Only ids that begin with it.", completion: DaemonWords.ids)
+    @Argument(help: "List only ids that begin with this text.", completion: DaemonWords.ids)
     var prefix: String?
 
     @Option(
-        help: ArgumentHelp("Only what is of this origin.", valueName: "name"),
+        help: ArgumentHelp("List only entries of this origin.", valueName: "name"),
         completion: DaemonWords.origins
     )
     var origin: String?
 
     @Option(
         help: ArgumentHelp(
-            "Entities of this type, of --origin where several have rules.",
+            "List entities of this type; --origin is needed if several origins have rules.",
             valueName: "type"
         )
     )
@@ -41,15 +41,15 @@ struct Ls: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The order: id, size (the largest first), age (the oldest first) or used (the least "
-                + "recently used first).",
+            "Order of the list: id, size (the largest first), age (the oldest first) or used (the "
+                + "least recently used first).",
             valueName: "order"
         ),
         transform: wireArgument
     )
     var sort = EntryOrder.id
 
-    @Option(help: ArgumentHelp("How many at most; all without it.", valueName: "n"))
+    @Option(help: ArgumentHelp("List at most this many; without it, all.", valueName: "n"))
     var limit: Int?
 
     func validate() throws {

@@ -29,7 +29,7 @@ struct Pin: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "The URL of an origin's answer, or the id of bytes of your own; - for those of stdin."
+            "URL of an origin's answer, or id of bytes of your own; - reads them from stdin."
         ),
         completion: DaemonWords.ids
     )
@@ -37,7 +37,7 @@ struct Pin: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How long to wait while the origin does not answer, an hour at most; else 30s.",
+            "Wait at most this long while the origin does not answer, up to 1h; without it, 30s.",
             valueName: "duration"
         ),
         transform: durationArgument
@@ -46,14 +46,15 @@ struct Pin: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How often the daemon asks the origin again, also without a client, such as 1h.",
+            "Interval at which the daemon asks the origin again, also without a client, such as "
+                + "1h.",
             valueName: "duration"
         ),
         transform: durationArgument
     )
     var refresh: Duration?
 
-    @Flag(help: "List what is pinned.")
+    @Flag(help: "List the pins.")
     var list = false
 
     func validate() throws {
@@ -175,7 +176,7 @@ struct Unpin: AsyncParsableCommand {
     @OptionGroup(title: "Options of every command")
     var options: GlobalOptions
 
-    @Argument(help: "The URL or the id that was pinned.", completion: DaemonWords.ids)
+    @Argument(help: "URL or id of the pinned entry.", completion: DaemonWords.ids)
     var id: String
 
     func run() async throws {

@@ -29,7 +29,7 @@ struct Prefetch: AsyncParsableCommand {
     @Argument(help: "Name of the set.", completion: DaemonWords.sets)
     var name: String?
 
-    @Argument(help: "URLs of configured origins; - for those of stdin.")
+    @Argument(help: "URLs of configured origins; - reads them from stdin.")
     var urls: [String] = []
 
     @Option(
@@ -43,7 +43,7 @@ struct Prefetch: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How often the daemon asks the origins again and evaluates --entities again.",
+            "Interval at which the daemon asks the origins again and evaluates --entities again.",
             valueName: "duration"
         ),
         transform: durationArgument
@@ -52,7 +52,7 @@ struct Prefetch: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "When the set ends: its entries become ordinary ones, such as after 7d.",
+            "Time after which the set ends and its entries become ordinary ones, such as 7d.",
             valueName: "duration"
         ),
         transform: durationArgument
@@ -61,14 +61,15 @@ struct Prefetch: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How long to wait until everything is held, an hour at most.",
+            "Wait at most this long until everything is held; without it, 1h, which is the "
+                + "maximum.",
             valueName: "duration"
         ),
         transform: durationArgument
     )
     var wait = Limits.fetchTimeMax
 
-    @Flag(help: "Only look up the sizes.")
+    @Flag(help: "Look up the sizes only.")
     var dryRun = false
 
     @Flag(help: "Remove the set; its entries become ordinary ones.")

@@ -15,27 +15,27 @@ struct Put: AsyncParsableCommand {
     @OptionGroup(title: "Options of every command")
     var options: GlobalOptions
 
-    @Argument(help: "The id: any text that lies under no origin's base URL.")
+    @Argument(help: "Id of the entry: any text except a URL under an origin's base URL.")
     var id: String
 
-    @Argument(help: "The file with the bytes; - or nothing is stdin.")
+    @Argument(help: "File with the bytes; - or nothing is stdin.")
     var file = "-"
 
     @Option(
         help: ArgumentHelp(
-            "The media type; by default that of the file's name, or application/octet-stream.",
+            "Media type; by default the one of the file's name, or application/octet-stream.",
             valueName: "media-type"
         )
     )
     var type: String?
 
     @Option(
-        help: ArgumentHelp("How long it is there, such as 7d.", valueName: "duration"),
+        help: ArgumentHelp("Keep the entry for this long, such as 7d.", valueName: "duration"),
         transform: durationArgument
     )
     var ttl: Duration?
 
-    @Flag(help: "Pin it as well: it is never evicted and outlives the loss of the cache.")
+    @Flag(help: "Pin the entry as well: it is never evicted and outlives the loss of the cache.")
     var pin = false
 
     func run() async throws {
@@ -95,7 +95,7 @@ struct Rm: AsyncParsableCommand {
     @OptionGroup(title: "Options of every command")
     var options: GlobalOptions
 
-    @Argument(help: "The id, or the URL of a fetched answer.", completion: DaemonWords.ids)
+    @Argument(help: "Id of the entry, or URL of a fetched answer.", completion: DaemonWords.ids)
     var id: String
 
     @Flag(help: "Remove the row that all users see; for administrators.")

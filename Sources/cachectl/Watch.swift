@@ -19,12 +19,12 @@ struct Watch: AsyncParsableCommand {
     var options: GlobalOptions
 
     @Argument(
-        help: "Ids, or the URLs of fetched answers; without any, everything.",
+        help: "Ids, or URLs of fetched answers, to watch; without any, everything.",
         completion: DaemonWords.ids
     )
     var ids: [String] = []
 
-    @Option(help: ArgumentHelp("An entity, by its key; may be repeated.", valueName: "key"))
+    @Option(help: ArgumentHelp("Watch the entity of this key; may be repeated.", valueName: "key"))
     var key: [String] = []
 
     @Option(
@@ -35,16 +35,23 @@ struct Watch: AsyncParsableCommand {
     )
     var origin: String?
 
-    @Option(help: ArgumentHelp("Prefix of the ids; may be repeated.", valueName: "prefix"))
+    @Option(
+        help: ArgumentHelp(
+            "Watch ids that begin with this text; may be repeated.",
+            valueName: "prefix"
+        )
+    )
     var prefix: [String] = []
 
-    @Option(help: ArgumentHelp("The last revision that you have seen.", valueName: "revision"))
+    @Option(
+        help: ArgumentHelp("Begin with the changes after this revision.", valueName: "revision")
+    )
     var since: Int64?
 
-    @Option(help: ArgumentHelp("End after so many events.", valueName: "number"))
+    @Option(help: ArgumentHelp("End after this many events.", valueName: "number"))
     var count: Int?
 
-    @Flag(help: "Begin with the entries that there are.")
+    @Flag(help: "Begin with the entries that exist.")
     var initial = false
 
     func validate() throws {

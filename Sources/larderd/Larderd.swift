@@ -25,16 +25,18 @@ struct Larderd: ParsableCommand {
             otherwise, and uses its defaults where there is none. Every key can be set in the \
             environment as well: LARDER_CACHE_MAX_BYTES for cache.max_bytes.
 
-            SIGHUP has it read the configuration again, as `cachectl reload` does: what is wrong is \
-            refused as a whole, and the log says what was taken and what needs a restart.
+            At SIGHUP larderd reads the configuration again, as at `cachectl reload`: all of it, \
+            or nothing if it contains an error. The log says what was taken and what needs a \
+            restart.
 
               larderd --config larder.yaml
               curl --unix-socket SOCKET http://larder/v1/status
 
-            Exit codes: 0 ended in order, 73 state.db cannot be made or opened, 74 it cannot be \
-            read or written, or the end took longer than 10 s, 78 bad configuration, a cache \
-            directory that cannot be made, or a state.db of a later version. Without a cache.db it \
-            goes on, stores nothing and says so in its status.
+            Exit codes: 0 ended in order, 1 another daemon has the folder or the socket, or the \
+            socket cannot be made, 64 wrong usage, 73 state.db cannot be made or opened, 74 it \
+            cannot be read or written, or the end took longer than 10 s, 78 bad configuration, a \
+            cache directory that cannot be made, or a state.db of a later version. If cache.db \
+            cannot be made, larderd answers without storing, and its status says so.
             """,
         version: version
     )

@@ -30,34 +30,41 @@ struct OriginAdd: AsyncParsableCommand {
     @Argument(help: "Base URL of the origin: scheme, host, and where needed port and path.")
     var url: String
 
-    @Flag(help: "Let it live on loopback or a private address.")
+    @Flag(help: "Allow loopback and private addresses.")
     var allowPrivate = false
 
     @Option(
         name: .customLong("redirect-host"),
-        help: ArgumentHelp("Where else its redirects may lead; repeatable.", valueName: "host")
+        help: ArgumentHelp(
+            "Further host to which the origin's redirects may lead; may be repeated.",
+            valueName: "host"
+        )
     )
     var redirectHosts: [String] = []
 
-    @Flag(help: "Keep its answers once, for all users.")
+    @Flag(help: "Keep one copy of each answer, for all users.")
     var shared = false
 
     @Option(
         help: ArgumentHelp(
-            "Proxy of its connections; @FILE or - reads the URL, as it may hold a password.",
+            "Proxy for connections to the origin; @FILE or - (stdin) has the URL, as it may hold a "
+                + "password.",
             valueName: "url"
         )
     )
     var proxy: String?
 
     @Option(
-        help: ArgumentHelp("Roots to trust in place of the system's, in PEM.", valueName: "file"),
+        help: ArgumentHelp(
+            "Root certificates to trust instead of the system's, in PEM.",
+            valueName: "file"
+        ),
         completion: .file()
     )
     var caFile: String?
 
     @Option(
-        help: ArgumentHelp("A certificate that shows who asks, in PEM.", valueName: "file"),
+        help: ArgumentHelp("Certificate that identifies the daemon, in PEM.", valueName: "file"),
         completion: .file()
     )
     var clientCert: String?
@@ -71,20 +78,20 @@ struct OriginAdd: AsyncParsableCommand {
     @Option(
         name: .customLong("header"),
         help: ArgumentHelp(
-            "Sent with each request, 'Name: value'; repeatable. @FILE or - (stdin) reads one a line, "
-                + "so that no secret is among the arguments.",
+            "Header to send with each request, 'Name: value'; may be repeated. @FILE or - (stdin) "
+                + "has one a line, so that no secret is among the arguments.",
             valueName: "field"
         )
     )
     var headers: [String] = []
 
-    @Flag(help: "Keep each object in its answers once that says its type and its id itself.")
+    @Flag(help: "Keep one copy of each object that names its type and its id.")
     var byType = false
 
     @Option(
         help: ArgumentHelp(
-            "Which objects in its answers are kept once, as under normalize in the configuration, "
-                + "in YAML or JSON.",
+            "File with rules for objects that are kept once, as under normalize in the "
+                + "configuration, in YAML or JSON.",
             valueName: "file"
         ),
         completion: .file()
@@ -94,16 +101,19 @@ struct OriginAdd: AsyncParsableCommand {
     @Option(
         name: .customLong("post-read"),
         help: ArgumentHelp(
-            "A path after the base URL where a POST changes nothing, such as '/search/*'; repeatable.",
+            "Path after the base URL where a POST changes nothing, such as '/search/*'; may be "
+                + "repeated.",
             valueName: "path"
         )
     )
     var postReads: [String] = []
 
-    @Option(help: ArgumentHelp("The path of its GraphQL, such as /graphql.", valueName: "path"))
+    @Option(
+        help: ArgumentHelp("Path of the GraphQL endpoint, such as /graphql.", valueName: "path")
+    )
     var graphql: String?
 
-    @Flag(help: "Replace one of this name that was added before.")
+    @Flag(help: "Replace the origin of this name that was added before.")
     var replace = false
 
     func validate() throws {

@@ -63,7 +63,7 @@ struct OriginCheckUp: AsyncParsableCommand {
     @Argument(help: "Name of the origin.", completion: DaemonWords.origins)
     var name: String
 
-    @Option(help: "Path to ask for on its host, under its base URL.")
+    @Option(help: "Path to ask for; it begins with the path of the base URL.")
     var path: String?
 
     func run() async throws {

@@ -39,7 +39,7 @@ struct QueueWait: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How long at most, 30s; else as long as it takes.",
+            "Wait at most this long, such as 30s; without it, there is no limit.",
             valueName: "duration"
         ),
         transform: durationArgument

@@ -34,7 +34,10 @@ struct QueueList: AsyncParsableCommand {
     var settled = false
 
     @Option(
-        help: ArgumentHelp("Only those in a state: queued, failed, unknown, …", valueName: "state"),
+        help: ArgumentHelp(
+            "List writes in this state: queued, failed, unknown, …",
+            valueName: "state"
+        ),
         completion: DaemonWords.values(LarderAPI.ModifierState.self),
         transform: wireArgument
     )
@@ -42,8 +45,8 @@ struct QueueList: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Only those of a lane: name:NAME, or id:ID of what they change; name: and id: may be "
-                + "left out.",
+            "List writes of this lane: name:NAME, or id:ID of what they change; name: and id: may "
+                + "be left out.",
             valueName: "lane"
         ),
         completion: DaemonWords.lanes,
@@ -51,7 +54,7 @@ struct QueueList: AsyncParsableCommand {
     )
     var lane: String?
 
-    @Option(help: ArgumentHelp("Only those that change the entity of this key.", valueName: "key"))
+    @Option(help: ArgumentHelp("List writes that change the entity of this key.", valueName: "key"))
     var key: String?
 
     @Option(
@@ -63,7 +66,7 @@ struct QueueList: AsyncParsableCommand {
     )
     var origin: String?
 
-    @Option(help: ArgumentHelp("How many at most; all without it.", valueName: "n"))
+    @Option(help: ArgumentHelp("List at most this many; without it, all.", valueName: "n"))
     var limit: Int?
 
     func validate() throws {

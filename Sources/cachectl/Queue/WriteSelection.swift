@@ -21,7 +21,7 @@ struct WriteSelection: ParsableArguments {
     var state: LarderAPI.ModifierState?
 
     @Option(
-        help: ArgumentHelp("With --state: those that go to this origin.", valueName: "name"),
+        help: ArgumentHelp("With --state, select only writes to this origin.", valueName: "name"),
         completion: DaemonWords.origins
     )
     var origin: String?
@@ -188,7 +188,7 @@ extension WriteSelection {
 /// The user whose row a command is about.
 struct OtherUser: ParsableArguments {
     @Option(
-        help: ArgumentHelp("That of another user; for administrators.", valueName: "n"),
+        help: ArgumentHelp("Uid of the user, if not your own; for administrators.", valueName: "n"),
         completion: DaemonWords.users
     )
     var uid: UInt32?
@@ -208,7 +208,7 @@ struct OneModifier: ParsableArguments {
 struct LaneChoice: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
-            "name:NAME, or id:ID of what its writes change; name: and id: may be left out.",
+            "Lane: name:NAME, or id:ID of what its writes change; name: and id: may be left out.",
             valueName: "lane"
         ),
         completion: DaemonWords.lanes,
