@@ -191,7 +191,11 @@ extension Problem {
     }
 
     static func alreadySent(_ report: ModifierReport) -> Problem {
-        Problem(.alreadySent, "'\(report.id)' is \(report.state.rawValue)")
+        Problem(
+            .alreadySent,
+            "'\(report.id)' is \(report.state.rawValue)",
+            hint: report.state.isSettled ? ProblemKind.alreadySettled.hint : nil
+        )
     }
 
     static func alreadySettled(_ report: ModifierReport) -> Problem {

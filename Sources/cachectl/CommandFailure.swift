@@ -119,10 +119,10 @@ extension CommandFailure {
         case .noSuchModifier:
             "See which there are: cachectl queue list    and which there were: cachectl queue list "
                 + "--settled"
-        case .alreadySent:
+        case .alreadySent where problem.hint == problem.kind.hint:
             "See its state: cachectl queue show ID    Give it up, once it waits again: "
                 + "cachectl queue drop --discard ID"
-        case .alreadySettled:
+        case .alreadySent, .alreadySettled:
             "Read its result: cachectl queue show ID    If it failed, drop it: "
                 + "cachectl queue drop ID"
         case .queueFull:

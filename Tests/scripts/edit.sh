@@ -100,8 +100,9 @@ expect_equal "the origin has the edit only" '{"b":1,"x":50}' "$(body_at_origin /
 expect_equal "what depends on it was sent after it" "one two" \
     "$(effects 'select(.key != null) | .key' | paste --serial --delimiters ' ')"
 edit one /b '{"x": 51}'
-expect_equal "a confirmed write is not edited" "409 urn:larder:already-sent" \
-    "$status $(member .type)"
+expect_equal "a confirmed write is not edited, and the hint is where its result is" \
+    "409 urn:larder:already-sent Read its result with GET /v1/modifiers/ID." \
+    "$status $(member .type) $(member .hint)"
 
 # -- after an attempt
 
