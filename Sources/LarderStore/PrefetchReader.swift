@@ -29,6 +29,12 @@ struct PrefetchReader {
         try sum("count(*)", of: "prefetch_item WHERE", uid, besides: set)
     }
 
+    /// Number of entries in the list of a set.
+    func listCount(_ set: Int64) throws(StoreError) -> Int {
+        let sql = "SELECT count(*) FROM prefetch_item WHERE prefetch = :set AND leaving = 0"
+        return try connection.statement(sql, (":set", set)).first { Int($0.integer(.only)) } ?? 0
+    }
+
     /// Bytes of the JSON of all sets of a user but one.
     func listBytes(of uid: UInt32, besides set: Int64?) throws(StoreError) -> Int64 {
         let bytes = "coalesce(sum(length(definition)), 0)"

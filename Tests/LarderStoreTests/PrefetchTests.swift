@@ -146,6 +146,21 @@ struct PrefetchTests {
         #expect(try await sets.count == 3)
     }
 
+    @Test("A query that has no room beside old lists of other sets leaves its own list as it is")
+    func queryBesideOldLists() async throws {
+        let many = (0..<Limits.prefetchItemsMax).map { named("\($0)") }
+        try await temporary.put("a", [1])
+        try await put("0", many)
+        try await put("1", [named("a")])
+        #expect(try await pin(named("a")) == .held(isNew: true))
+        try await put("2", [named("b")])
+        try await put("1", Array(many.dropFirst()))
+        let set = try #require(try await sets.first { $0.name.text == "2" })
+        let found = [NewPrefetchItem(named("c"))]
+        try await temporary.store.prefetches.queried(set, found, now: .epoch)
+        #expect(try await temporary.store.prefetches.ids(set) == [named("b")])
+    }
+
     @Test("The JSON of a user's sets has a bounded size, and a new list replaces the old one's")
     func listBytes() async throws {
         let list = [UInt8](repeating: 0x20, count: Limits.prefetchCommandBytesMax)
