@@ -237,13 +237,12 @@ final class PrefetchRunner: Sendable {
     ) async throws(StoreError) {
         let store = context.store.prefetches
         let (isQueried, isReady) = state.withLock { state in
-            (state.queried.remove(set.number) != nil, state.told[set.number] == .ready)
+            let isQueried = state.queried.remove(set.number) != nil
+            if isWhole || hasRoom || isQueried { state.pinned[set.number] = nil }
+            return (isQueried, state.told[set.number] == .ready)
         }
         guard isWhole || hasRoom || isQueried || !isReady else { return }
-        if isWhole || hasRoom {
-            try await store.retry(set, all: hasRoom)
-            state.withLock { $0.pinned[set.number] = nil }
-        }
+        if isWhole || hasRoom { try await store.retry(set, all: hasRoom) }
         let failure = await pinSome(set, context, &next)
         // Before the old list is looked at: the next look at a set that is told as ready comes late.
         let counts = try await store.counts(set)
@@ -408,7 +407,7 @@ final class PrefetchRunner: Sendable {
             )
             state.withLock { state in
                 state.queries[set.number] = (query, now)
-                (state.pinned[set.number], state.hasReleased) = (nil, true)
+                state.hasReleased = true
                 state.queried.insert(set.number)
             }
             isUrgent.raise()
