@@ -139,9 +139,11 @@ final class SQLiteConnection {
     func take(pagesOf other: SQLiteConnection) throws(StoreError) {
         let step = "take the pages of \(other.path)"
         try check(before: step)
-        let backup = sqlite3_backup_init(handle, "main", other.handle, "main")
+        guard let backup = sqlite3_backup_init(handle, "main", other.handle, "main") else {
+            throw error(sqlite3_errcode(handle), step: step)
+        }
         sqlite3_backup_step(backup, -1)
-        let code = backup == nil ? sqlite3_errcode(handle) : sqlite3_backup_finish(backup)
+        let code = sqlite3_backup_finish(backup)
         guard code == SQLITE_OK else { throw error(code, step: step) }
     }
 
