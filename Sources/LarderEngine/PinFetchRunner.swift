@@ -404,9 +404,15 @@ struct PinAttempt: Sendable {
             let reason = "the origin forbids with no-store that its answer is kept"
             return try await refuse(Problem(.badAnswer, reason), .failed)
         }
-        let now = context.clock.now()
-        let store = context.store.pins
-        switch try await store.pin(scope, id, origin: origin.name, for: .itself, now: now) {
+        let outcome = try await context.store.pins.pin(
+            scope,
+            id,
+            origin: origin.name,
+            adoptsShared: context.sharedScope(of: id, for: scope) != nil,
+            for: .itself,
+            now: context.clock.now()
+        )
+        switch outcome {
         case .held: return .held
         case .tooLarge(let trouble): return .refused(Problem(trouble))
         case .waiting, .miss: return .notReached(nil)

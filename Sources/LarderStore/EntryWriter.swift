@@ -260,6 +260,7 @@ struct EntryWriter: WriterPart {
         try hiding.hideShared(found)
         try state.rows.remove(found)
         if found.keepsShared, isCounted { try state.keepers.countKeepers(of: name.id) }
+        if name.scope == shared.sharedScope { try sharing.forgetKeepers(of: name.id) }
         change(name) { ($0.isPinned, $0.isGivenUp) = (false, true) }
         afterCommit { [index = shared.residency] in index.removeGivenUp(name) }
     }

@@ -71,6 +71,17 @@ struct Sharing: WriterPart {
         try state.keepers.countKeepers(of: name.id)
     }
 
+    /// A shared row leaves `state.db`: the pins for which it had no room keep it no longer.
+    ///
+    /// Each is then a pin like that of an id without an entry. A start takes a file in which a
+    /// waiting pin keeps a row that is not there for damaged.
+    func forgetKeepers(of id: EntryID) throws(StoreError) {
+        for keeper in try state.keepers.of(id) {
+            try state.keepers.setKeeper(keeper, false)
+            change(keeper.name) { $0.keepsShared = false }
+        }
+    }
+
     func viewers(of name: TargetName) throws(StoreError) -> [ViewBefore] {
         guard name.scope == shared.sharedScope, isTargeted(name) else { return [] }
         let keepers = try state.keepers.of(name.id).filter(\.isTargeted)

@@ -264,7 +264,22 @@ struct SharedRowTests {
         try await temporary.store.requireInvariants()
         try await temporary.store.maintain()
         #expect(try await temporary.text("a", in: shared) == large)
+        // There may be room now.
+        try await pins.wantAgain([(scope: temporary.scope, id: named("a"))])
+        #expect(try await pins.pin(temporary.scope, named("a"))?.state == .waiting)
+        try await temporary.store.requireInvariants()
+        try await temporary.reopen()
         #expect(temporary.store.files.findings.isEmpty)
+        try await temporary.answer("a", "[2]", in: shared)
+        let again = try await temporary.store.pins.pin(
+            temporary.scope,
+            named("a"),
+            origin: Self.origin,
+            adoptsShared: true,
+            for: .itself,
+            now: .epoch
+        )
+        #expect(again == .held(isNew: false))
         try await temporary.store.requireInvariants()
     }
 
