@@ -418,7 +418,7 @@ struct FlightRun: ~Copyable {
 
     private mutating func writeTombstone(_ status: Int, _ reply: UpstreamReply) async -> Step {
         let now = context.clock.now()
-        guard let id = plan.rowID(context, reply.headers) else {
+        guard let id = plan.rowID(context, machine.varied(reply.headers)) else {
             _ = machine.stored()
             return .finish(.failed(Problem(.badURL, "'\(url)' is too long for an id")))
         }

@@ -220,11 +220,20 @@ struct VariantTests {
         #expect(try await shown("de")?.text == Self.new)
     }
 
-    @Test("A 404 that varies deletes no answer to other headers")
-    func deletedVariant() async throws {
-        let url = try fixture.url("/a")
-        let none = ScriptedAnswer.reply(status: 404, headers: ["Vary": "Accept-Language"])
-        fixture.upstream.answer(url, with: answer(Self.old), none)
+    @Test(
+        "A 404 that varies, or that a redirect which varies led to, deletes no answer to others",
+        arguments: [nil, "/missing"]
+    )
+    func deletedVariant(redirect: String?) async throws {
+        let (url, vary) = (try fixture.url("/a"), ["Vary": "Accept-Language"])
+        var last = ScriptedAnswer.reply(status: 404, headers: vary)
+        if let redirect {
+            let place = try fixture.url(redirect)
+            let headers = vary.merging(["Location": place.text]) { own, _ in own }
+            last = .reply(status: 302, headers: headers)
+            fixture.upstream.answer(place, with: .reply(status: 404))
+        }
+        fixture.upstream.answer(url, with: answer(Self.old), last)
         try await fixture.fetch(url)
         let german = try await fixture.fetch(url) { $0.headers.append("Accept-Language", "de") }
         #expect(german.refusal?.kind == .deleted)
