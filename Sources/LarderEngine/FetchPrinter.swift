@@ -22,7 +22,7 @@ enum FetchOutput {
     case refused(FetchFailure)
     case refusedAsDeleted(status: Int)
     case refusedAsMiss
-    case origin(Revision, state: String)
+    case origin(OriginFrame)
     case heartbeat(Revision)
     case end(EndFrame)
 
@@ -138,8 +138,7 @@ struct FramePrinter: FetchPrinter {
         case .unchanged(let frame): return await emit(.unchanged(frame))
         case .deleted(let frame, _): return await emit(.deleted(frame))
         case .failed(let failure): return await emit(.problem(ProblemFrame(failure.problem)))
-        case .origin(let revision, let state):
-            return await emit(.origin(OriginFrame(revision, request.origin.name, state: state)))
+        case .origin(let frame): return await emit(.origin(frame))
         case .heartbeat(let revision): return await emit(.heartbeat(HeartbeatFrame(revision)))
         case .end(let frame):
             _ = await emit(.end(frame))

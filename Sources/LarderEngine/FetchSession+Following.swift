@@ -17,10 +17,11 @@ extension FetchSession {
         guard let id = shown?.id else { return }
         // From here on each look reads the row again: a follower keeps no body.
         cached = nil
-        if followedOrigin?.name != request.origin.name {
-            followedOrigin = FollowedOrigin(request, scope, context, mailbox)
-        }
-        _ = renewRequest()
+        repeat {
+            if followedOrigin?.name != request.origin.name {
+                followedOrigin = FollowedOrigin(request, scope, context, mailbox)
+            }
+        } while renewRequest()
         following = Following(id, lookupScopes, context, request.variantMarker) {
             [mailbox = mailbox] in
             mailbox.post(.rowChanged)
@@ -96,9 +97,9 @@ extension FetchSession {
         let state = followedOrigin?.newState(context)
         // The session begins to follow the rows that the account sees now.
         if renewRequest() { following = nil }
-        guard let state else { return }
+        guard let state, let name = followedOrigin?.name else { return }
         await readFollowed(reader)
-        await say(.origin(toldThrough, state: state))
+        await say(.origin(OriginFrame(toldThrough, name, state: state)))
     }
 
     /// Asks the origin for news since it was down, after its rest.

@@ -439,6 +439,30 @@ struct FollowTests {
         #expect(sent == [nil, "secret", nil, "secret"])
     }
 
+    @Test("A follower hears of the origin to which its URL moved before the answer came")
+    func otherOrigin() async throws {
+        fixture.upstream.answer(url, with: .json("[1]").held(by: gate), .json("[2]"))
+        let follower = fixture.follow(url)
+        _ = try await fixture.upstream.held.element(0)
+        var settings = try #require(fixture.engine.context.origins.origin(of: url))
+        settings.name = try OriginName("later")
+        let known = KnownOrigin(settings, from: .file("larder.yaml"))
+        _ = try await fixture.engine.origins.reload { (replace) throws(Problem) in
+            try replace([known])
+        }
+        gate.open()
+        try await fixture.waitForBody("[2]", of: follower)
+        var (index, told): (Int, String?) = (0, nil)
+        while told == nil {
+            if case .origin(let frame) = try await follower.frames.element(index) {
+                told = frame.origin
+            }
+            index += 1
+        }
+        follower.hangUp()
+        #expect(told == "later")
+    }
+
     @Test("A follower asks again after growing random pauses if too many requests are in flight")
     func noPlace() async throws {
         let (name, context) = (try OriginName("example"), fixture.engine.context)
