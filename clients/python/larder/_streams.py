@@ -36,15 +36,21 @@ class Resumption:
     def spoke(self) -> None:
         self.failures, self.was_connected, self.is_told = 0, True, False
 
-    async def after(self, error: Problem, most: float | None = None) -> None:
+    async def after(
+        self, error: Problem, most: float = PAUSE_MAX, stream: AsyncStream[Any] | None = None
+    ) -> None:
         """Waits with backoff and jitter; raises an error after which no try makes sense."""
         self.was_connected = self.was_connected or not isinstance(error, NoDaemon)
         # Without a daemon from the start, the text tells how to begin.
         if not (self.was_connected and error.retryable):
             raise error
-        longest = min(most or PAUSE_MAX, PAUSE_MIN * 2 ** min(self.failures, 10))
+        longest = min(most, PAUSE_MIN * 2 ** min(self.failures, 10))
         self.failures += 1
-        await self._core._pause(random.uniform(PAUSE_MIN, longest))
+        rest = random.uniform(PAUSE_MIN, longest)
+        # Nothing wakes the pause of a stream that another thread or task closes.
+        while rest > 0 and not (self._core.is_closed or (stream and stream.is_closed)):
+            await self._core._pause(min(rest, 1.0))
+            rest -= 1.0
 
 
 class AsyncStream(Generic[T]):
@@ -97,7 +103,7 @@ class AsyncStream(Generic[T]):
 
     async def failed(self, error: Problem) -> None:
         """After a break: raises, or waits before the next connection."""
-        await self.resumption.after(error)
+        await self.resumption.after(error, stream=self)
 
     def close(self) -> None:
         """Ends the iteration, also that of another thread or task."""
@@ -234,7 +240,7 @@ class FollowStream(FetchStream):
             is_first = self.resumption.was_connected and self.resumption.failures == 0
             # The daemon itself asks an origin that fails no more often than each 30 s.
             is_origins = isinstance(error, (Offline, OriginFailed))
-            await self.resumption.after(error, 30.0 if is_origins else None)
+            await self.resumption.after(error, 30.0 if is_origins else PAUSE_MAX, self)
             if not is_first and not self.resumption.is_told:
                 self.resumption.is_told = True
                 self.items.append(Failure(error))

@@ -7,11 +7,15 @@ import socketserver
 import tempfile
 import threading
 import unittest
+from types import SimpleNamespace
+from unittest import mock
 
 from support import ScriptedServer
 
 import larder
 from larder._connections import run
+from larder._problem import cut_off
+from larder._streams import FollowStream
 
 URL = "https://api.example.com/a"
 HREF = "/v1/entries/https%3A%2F%2Fapi.example.com%2Fa"
@@ -212,6 +216,30 @@ class RepetitionTests(unittest.TestCase):
         with self.assertRaises(larder.CutOff):
             self.client.delete("notes/1")
         self.assertEqual(self.requests, [b"GET", b"PUT", b"DELETE"])
+
+
+class PauseTests(unittest.TestCase):
+    def pauses(self, error, closed_after=None):
+        """The steps of the longest pause of a follow after an error."""
+        steps = []
+
+        async def pause(time):
+            steps.append(time)
+            if len(steps) == closed_after:
+                stream.close()
+
+        stream = FollowStream(SimpleNamespace(is_closed=False, _pause=pause), {})
+        stream.resumption.failures = 20
+        with mock.patch("random.uniform", lambda least, most: most):
+            run(stream.failed(error))
+        return steps
+
+    def test_a_follow_rests_longer_if_its_origin_fails_and_no_longer_than_its_stream_is_open(self):
+        members = {"type": "urn:larder:unreachable", "status": 502, "retryable": True}
+        offline = larder.Problem.of({**members, "detail": "no route"})
+        self.assertEqual(self.pauses(cut_off("It ended.")), [1.0] * 5)
+        self.assertEqual(self.pauses(offline), [1.0] * 30)
+        self.assertEqual(self.pauses(offline, closed_after=2), [1.0] * 2)
 
 
 class RenewalTests(ScriptedTest):
