@@ -127,7 +127,8 @@ struct SocketFile: Sendable {
     }
 
     private static func isAnswered(_ path: String) -> Bool {
-        let probe = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
+        let kind = Int32(SOCK_STREAM.rawValue) | O_CLOEXEC | O_NONBLOCK
+        let probe = socket(AF_UNIX, kind, 0)
         guard probe >= 0 else { return true }
         defer { close(probe) }
         guard let result = withAddress(path, { connect(probe, $0, $1) }) else { return false }
