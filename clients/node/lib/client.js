@@ -1,7 +1,7 @@
 // The client: reads and writes of the daemon. index.d.ts describes its methods.
 
 import { randomUUID } from "node:crypto";
-import { rename, unlink } from "node:fs/promises";
+import { rename, stat, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Core, Stream, commandOf, duration, isURL, pathOf, wholeBody } from "./core.js";
 import { download } from "./download.js";
@@ -61,12 +61,13 @@ export class Larder {
   async save(url, path, options = {}) {
     const temporary = join(dirname(path), `.larder-${randomUUID()}`);
     try {
-      const size = await download(this.#core, url, temporary, options);
+      // The rights of the file that it replaces, or of a new one.
+      const mode = ((await stat(path).catch(() => null))?.mode & 0o777) || 0o666;
+      const size = await download(this.#core, url, temporary, { ...options, mode });
       await rename(temporary, path);
       return size;
-    } catch (error) {
+    } finally {
       await unlink(temporary).catch(() => {});
-      throw error;
     }
   }
 

@@ -13,7 +13,7 @@ const TRIES_MAX = 10;
  * are missing, or for all if the body has no strong ETag.
  */
 export async function download(core, url, path, options) {
-  const file = await open(path, "wx");
+  const file = await open(path, "wx", options.mode);
   try {
     const body = { file, size: 0, tag: "" };
     await receive(core, url, body, options);

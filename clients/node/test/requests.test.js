@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { getEventListeners, once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import http from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -128,6 +128,16 @@ test("no removal is sent again after it may have succeeded", brief, async () => 
     await refused(cache[remove]("a"), CutOff);
   }
   assert.deepEqual(asked, ["GET", "DELETE", "GET", "DELETE", "GET", "DELETE"]);
+  cache.close();
+});
+
+test("a saved file has the rights of the file that it replaces", brief, async () => {
+  const path = join(folder, "saved");
+  writeFileSync(path, "old", { mode: 0o600 });
+  treat = (request, answer) => answer.end("new");
+  const cache = new Larder({ socket });
+  assert.equal(await cache.save("notes/1", path), 3);
+  assert.deepEqual([readFileSync(path, "utf8"), statSync(path).mode & 0o777], ["new", 0o600]);
   cache.close();
 });
 
