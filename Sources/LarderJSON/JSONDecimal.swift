@@ -289,12 +289,6 @@ package struct JSONNumber: Hashable, Sendable {
 
     /// The number where it is written as an integer (`1`, not `1.0` or `1e0`) that fits.
     package var integer: Int64? { Int64(text) }
-
-    /// The nearest double; nil where that is infinite.
-    package var double: Double? {
-        guard let double = Double(text), double.isFinite else { return nil }
-        return double
-    }
 }
 
 extension JSONNumber {

@@ -128,10 +128,6 @@ extension JSONValue {
         if case .number(let number) = self { number.integer } else { nil }
     }
 
-    package var double: Double? {
-        if case .number(let number) = self { number.double } else { nil }
-    }
-
     package var isNull: Bool {
         if case .null = self { true } else { false }
     }

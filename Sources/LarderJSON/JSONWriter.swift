@@ -12,11 +12,6 @@ package struct JSONWriter: Sendable {
 
     package init() {}
 
-    /// A writer whose output is appended to `bytes`.
-    package init(appendingTo bytes: consuming [UInt8]) {
-        self.bytes = bytes
-    }
-
     package mutating func beginObject() { open(UInt8(ascii: "{")) }
     package mutating func endObject() { close(UInt8(ascii: "}")) }
     package mutating func beginArray() { open(UInt8(ascii: "[")) }

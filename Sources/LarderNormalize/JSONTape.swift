@@ -126,14 +126,14 @@ extension JSONTape {
     func name(of index: Int, in bytes: UnsafeRawBufferPointer) -> [UInt8] {
         let item = items[index]
         guard item.nameHasEscapes else { return Array(bytes[item.name]) }
-        return JSONText.decoded(UnsafeRawBufferPointer(rebasing: bytes[item.name]))
+        return JSONStringScan.decoded(bytes.part(item.name))
     }
 
     /// The text of a string, decoded.
     func text(of index: Int, in bytes: UnsafeRawBufferPointer) -> [UInt8] {
         let item = items[index]
         guard item.hasEscapes else { return Array(bytes[item.content]) }
-        return JSONText.decoded(UnsafeRawBufferPointer(rebasing: bytes[item.content]))
+        return JSONStringScan.decoded(bytes.part(item.content))
     }
 }
 

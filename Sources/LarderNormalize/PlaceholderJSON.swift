@@ -171,11 +171,6 @@ extension PlaceholderJSON {
 /// JSON can escape a lone surrogate and UTF-8 cannot hold one. In WTF-8, two strings are equal if
 /// and only if their bytes are. Source: *The WTF-8 encoding*, https://simonsapin.github.io/wtf-8/.
 enum JSONText {
-    /// Decodes the bytes between the quotation marks of a string that a tokenizer has read.
-    static func decoded(_ content: UnsafeRawBufferPointer) -> [UInt8] {
-        JSONStringScan.decoded(content)
-    }
-
     /// Whether some of the text is half a surrogate pair.
     static func hasLoneSurrogate(_ text: [UInt8]) -> Bool {
         text.indices.contains { text[$0] == 0xED && $0 + 1 < text.count && text[$0 + 1] >= 0xA0 }

@@ -91,9 +91,6 @@ extension Skeleton {
     /// The node of the whole answer.
     var root: Int { nodes.count - 1 }
 
-    /// How many lists it has; a ``Reference`` names them by their numbers.
-    package var listCount: Int { lists.count }
-
     /// The members that entities of a type were seen with at a place, for watchers and `explain`.
     package func memberNames(ofList list: Int) -> [String]? {
         guard lists.indices.contains(list) else { return nil }

@@ -94,7 +94,7 @@ struct StoredFormTests {
         }
         #expect(references.map(\.key.text) == ["A:1", "B:1"])
         #expect(members == [[["type", "id", "n"], ["type", "id"]], [["type", "id"]]])
-        #expect(split.skeleton.memberNames(ofList: split.skeleton.listCount) == nil)
+        #expect(split.skeleton.memberNames(ofList: split.skeleton.lists.count) == nil)
         #expect(split.skeleton.memberNames(ofList: -1) == nil)
     }
 

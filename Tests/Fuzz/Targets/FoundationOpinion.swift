@@ -135,3 +135,11 @@ package enum FoundationOpinion {
         String(cString: number.objCType) == "c"
     }
 }
+
+extension JSONNumber {
+    /// The nearest double; nil where that is infinite.
+    fileprivate var double: Double? {
+        guard let double = Double(text), double.isFinite else { return nil }
+        return double
+    }
+}

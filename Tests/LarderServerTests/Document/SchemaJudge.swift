@@ -109,3 +109,10 @@ struct SchemaJudge {
         }
     }
 }
+
+extension JSONValue {
+    /// The nearest double of a number.
+    fileprivate var double: Double? {
+        if case .number(let number) = self { Double(number.text) } else { nil }
+    }
+}
