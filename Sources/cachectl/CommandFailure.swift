@@ -4,9 +4,7 @@ import LarderModel
 
 /// Why a command ends, in words for a person and a code for a script.
 struct CommandFailure: Error, Equatable {
-    typealias Code = ExitStatus
-
-    var code: Code
+    var code: ExitStatus
     var message: String
     var hint: String?
     /// The beginning of what the origin said of it.
@@ -14,7 +12,7 @@ struct CommandFailure: Error, Equatable {
     /// Where the daemon passes through what it cannot keep.
     var rawPath: String?
 
-    init(_ code: Code, _ message: String, hint: String? = nil) {
+    init(_ code: ExitStatus, _ message: String, hint: String? = nil) {
         self.code = code
         self.message = message
         self.hint = hint

@@ -43,10 +43,10 @@ struct Doctor: AsyncParsableCommand {
         }
         if let failure { throw failure }
         if findings.contains(where: { $0.subject == "configuration" && $0.state == .failed }) {
-            throw ExitCode(CommandFailure.Code.badConfiguration.rawValue)
+            throw ExitCode(ExitStatus.badConfiguration.rawValue)
         }
         if findings.contains(where: { $0.state == .failed || $0.state == .warning }) {
-            throw ExitCode(CommandFailure.Code.failed.rawValue)
+            throw ExitCode(ExitStatus.failed.rawValue)
         }
     }
 
@@ -76,7 +76,7 @@ extension Doctor {
         } catch let error as LarderError {
             let failure = CommandFailure(error)
             let told = [Finding("daemon", .failed, failure.message, fix: failure.hint)]
-            let socket = LocalChecks.socket(of: options.candidates)
+            let socket = LocalChecks.socket(of: options.location.candidates)
             return (seen(socket, nil, around: told), CommandFailure(failure.code, ""))
         } catch {
             return ([], CommandFailure(.failed, "\(error)"))

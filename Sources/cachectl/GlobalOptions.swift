@@ -33,14 +33,11 @@ struct GlobalOptions: ParsableArguments {
         }
     }
 
-    private var location: SocketLocation {
+    var location: SocketLocation {
         if let socket { return .path(socket) }
         if system { return .system }
         return user ? .user : .found
     }
-
-    /// The sockets that are tried, in this order.
-    var candidates: [String] { location.candidates }
 
     /// Says what a command has done: `{"id":"a","outcome":"removed"}`, or `removed a` to a person.
     func report(_ outcome: String, _ id: String) throws(CommandFailure) {

@@ -51,7 +51,7 @@ struct Inspect: AsyncParsableCommand {
             }
         }
         guard diff else {
-            try await options.show(found) { found, _ in found.table(explain: explain).lines }
+            try await options.show(found) { found, _ in Table(found, explain: explain).lines }
             return
         }
         try show(ViewDifference(await options.withClient(found)), on: Console())
@@ -75,16 +75,9 @@ struct Inspect: AsyncParsableCommand {
     }
 }
 
-extension EntryExplanation {
-    func table(explain: Bool) -> Table {
-        var table = Table(alignsRight: [false, false])
-        table.add(self, explain: explain)
-        return table
-    }
-}
-
 extension Table {
-    fileprivate mutating func add(_ found: EntryExplanation, explain: Bool) {
+    fileprivate init(_ found: EntryExplanation, explain: Bool) {
+        self.init(alignsRight: [false, false])
         let item = found.item
         add("id", item.id)
         add("kind", item.words)

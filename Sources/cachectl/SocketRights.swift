@@ -1,11 +1,6 @@
+import Glibc
 import LarderClient
 import LarderConfiguration
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
 
 /// Access rights of a daemon's socket, and advice for users without access.
 struct SocketRights {

@@ -130,7 +130,7 @@ struct Status: AsyncParsableCommand {
 
     func run() async throws {
         let status = try await options.show({ try await $0.status() }, lines: lines)
-        guard status.state == .ok else { throw ExitCode(CommandFailure.Code.failed.rawValue) }
+        guard status.state == .ok else { throw ExitCode(ExitStatus.failed.rawValue) }
     }
 
     private func lines(_ report: StatusReport, _ console: Console) -> [TerminalText] {
