@@ -47,7 +47,7 @@ extension JSONValue {
 
 extension [JSONMember] {
     /// Index of the last member of each name, which is the one that counts.
-    var lastIndexes: [JSONName: Int] {
+    package var lastIndexes: [JSONName: Int] {
         Dictionary(indices.map { (JSONName(self[$0].name), $0) }, uniquingKeysWith: { $1 })
     }
 }

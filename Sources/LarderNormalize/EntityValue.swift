@@ -84,14 +84,7 @@ package struct EntityValue: Sendable {
     package func body(_ changed: JSONValue) -> EntityBody? {
         guard let members = changed.members, let before = value.members else { return nil }
         // The members of the value have the same order as those of the entity.
-        let places = Dictionary(
-            before.indices.map { (JSONName(before[$0].name), $0) },
-            uniquingKeysWith: { first, _ in first }
-        )
-        let last = Dictionary(
-            members.indices.map { (JSONName(members[$0].name), $0) },
-            uniquingKeysWith: { $1 }
-        )
+        let (places, last) = (before.lastIndexes, members.lastIndexes)
         var form = FormWriter(.entity, capacity: base.bytes.count)
         form.number(last.count)
         var rows: [EntityBody.Member] = []
