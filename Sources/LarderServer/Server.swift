@@ -6,7 +6,6 @@ import Logging
 package import NIOCore
 import NIOHTTP1
 import NIOPosix
-import Synchronization
 
 /// HTTP/1.1 on a Unix socket to one engine.
 package final class Server: Sendable {
