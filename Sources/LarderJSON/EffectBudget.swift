@@ -188,13 +188,11 @@ package enum Effect: Equatable, Sendable {
     ]
 }
 
-/// Why a value is not an effect.
 package enum EffectError: Error, Equatable, Sendable {
     /// A type that this version does not know; a later one might.
     case unknownType(String)
     /// Fault and its place within the effect: `/value/set`.
     case malformed(at: JSONPointer, reason: String)
-    /// The bytes are not JSON.
     case notJSON(JSONError)
 
     /// A sentence for people, without a full stop.

@@ -7,7 +7,6 @@ import LarderModel
 package struct JSONPointer: Sendable {
     package let tokens: [String]
 
-    /// The whole value.
     package static let whole = JSONPointer(tokens: [])
 
     /// Tokens as they are, without escapes.

@@ -257,7 +257,6 @@ extension [JSONMember] {
         }
     }
 
-    /// Removes all members of this name.
     mutating func removeAll(named name: String) {
         removeAll { $0.name.hasSameBytes(as: name) }
     }

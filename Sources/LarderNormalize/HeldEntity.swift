@@ -5,11 +5,9 @@ package import LarderModel
 package enum HeldEntity: Sendable {
     /// Nothing: it was never seen, or evicted.
     case unknown
-    /// The origin has deleted the entity.
     case deleted(EntityStamp)
     case present(EntityBody, EntityStamp)
 
-    /// Bytes of the body.
     package var byteCount: Int {
         if case .present(let body, _) = self { body.bytes.count } else { 0 }
     }

@@ -80,7 +80,6 @@ extension EntityBody {
         return order.map { Reference(key: $0, place: .entity(members: members[$0] ?? [])) }
     }
 
-    /// Whether it refers to any.
     package var hasReferences: Bool { members.contains { $0.hasReferences } }
 }
 

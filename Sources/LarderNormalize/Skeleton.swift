@@ -227,7 +227,6 @@ extension [UInt8] {
 
 /// Search for the members of an entity that an answer shows, from one entity down to the next.
 extension Skeleton {
-    /// Whether a list has one of these members.
     package func list(_ list: Int, hasAnyOf members: Set<[UInt8]>) -> Bool {
         guard lists.indices.contains(list) else { return false }
         return lists[list].members.contains { members.contains(name(ofMember: $0)) }

@@ -56,7 +56,6 @@ extension Occurrence {
 }
 
 extension Split {
-    /// A member of an occurrence.
     struct Member {
         /// Index in the shape.
         let position: Int
@@ -222,7 +221,6 @@ extension Split {
         return EntityVersion(value)
     }
 
-    /// The rule of an occurrence's type.
     func rule(of occurrence: Int) -> EntityRules.OfType? {
         guard !rules.types.isEmpty else { return nil }
         let list = skeleton.shapes[occurrences[occurrence].shape].list

@@ -217,7 +217,6 @@ package struct ConflictRules: Equatable, Sendable {
         case again
         /// A person decides.
         case wait
-        /// The modifier fails.
         case fail
     }
 

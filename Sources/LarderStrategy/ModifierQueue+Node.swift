@@ -120,7 +120,6 @@ extension ModifierQueue {
         }
     }
 
-    /// An account of one user at one origin.
     struct OriginAccountKey: Hashable, Sendable {
         let owner: Int32
         let origin: Int32

@@ -216,7 +216,6 @@ package struct RefreshMachine: Sendable {
         change(row, now: now, randomUnit) { $0.pin = nil }
     }
 
-    /// The interval that the pin of a row asks for.
     package func pinInterval(of row: Row) -> Duration? { rows[row]?.pin }
 
     private mutating func add(

@@ -151,7 +151,6 @@ package struct RenewalMachine: Equatable, Sendable {
         lease = .none
     }
 
-    /// The origin has taken the credential.
     package mutating func credentialTaken(now: Duration) {
         if rest <= now { orders = 0 }
     }

@@ -132,7 +132,6 @@ package struct ModifierListCommand: Equatable, Sendable {
     /// Which modifiers: `state=`.
     package enum Selection: Equatable, Sendable {
         case one(ModifierState)
-        /// Settled modifiers.
         case settled
         case unsettled
 

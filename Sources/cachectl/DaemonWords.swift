@@ -8,7 +8,6 @@ import LarderModel
 /// A person waits for them after a key: without a daemon, or without its answer within
 /// ``Limits/completionTime``, there are none.
 enum DaemonWords {
-    /// Names of origins.
     static let origins = words { client, _, _ in try await client.origins().map(\.name) }
 
     /// Names of sets that are fetched in advance.

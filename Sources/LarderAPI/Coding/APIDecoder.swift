@@ -257,7 +257,6 @@ extension DecodingState {
         return value
     }
 
-    /// The one value of a parameter.
     private func word(_ words: [String], _ path: WirePath) throws(APIDecodingError) -> String {
         if words.count == 1 || mode == .lenient, let last = words.last { return last }
         throw .repeatedMember(path.text, in: "", source)
@@ -293,7 +292,6 @@ package enum APIDecodingError: Error, Equatable, Sendable {
         case query
     }
 
-    /// The bytes are not JSON.
     case notJSON(JSONError)
     /// The query's percent-encoding is invalid; the name as it was given.
     case badEncoding(name: String)

@@ -125,7 +125,6 @@ final class EncodingState {
     func names<Key: CodingKey>(of type: Key.Type) -> MemberNames { names.names(of: type) }
 }
 
-/// The encoder of one value.
 private struct ValueEncoder: Encoder {
     let state: EncodingState
     /// The containers that are open around the value.
