@@ -193,6 +193,14 @@ final class ReferenceTable {
         return skeleton
     }
 
+    /// The form of a normalized answer of this file; nil if it is damaged.
+    func form(of row: NormalizedRow) throws(StoreError) -> AnswerForm? {
+        guard let origin = row.entry.origin, let skeleton = try skeleton(row.skeleton),
+            let template = try? Template(row.template, skeleton)
+        else { return nil }
+        return AnswerForm(template, skeleton, of: origin)
+    }
+
     /// Drops the kept skeletons after a rollback, because other skeletons may get their numbers.
     func forget() {
         skeletons.removeAll()

@@ -249,14 +249,11 @@ struct CachedRows {
     private func takeable(_ row: NormalizedRow) throws(StoreError) -> CachedCopy? {
         switch try cache.answers.rebuild(row) {
         case .shown(let shown):
-            guard shown.answer.isComplete, let origin = row.entry.origin,
-                let skeleton = try cache.references.skeleton(row.skeleton),
-                let template = try? Template(row.template, skeleton)
-            else { return nil }
-            var taken = CachedCopy(entry: row.entry, body: .inline(row.template))
-            taken.form = AnswerForm(template, skeleton, of: origin)
-            taken.shown = shown
-            return taken
+            guard shown.answer.isComplete, let form = try cache.references.form(of: row) else {
+                return nil
+            }
+            let body = Target.Body.inline(row.template)
+            return CachedCopy(entry: row.entry, body: body, form: form, shown: shown)
         case .deleted(let tombstone, _, _): return CachedCopy(entry: tombstone, body: .inline([]))
         case .missing: return nil
         }

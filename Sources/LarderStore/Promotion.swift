@@ -184,19 +184,10 @@ struct Promotion: WriterPart {
         let scope = saved.claim.name.scope
         var new = NewEntry(scope: scope, entry: entry, body: .inline(saved.inline))
         if let row = saved.normalized {
-            new.form = try form(of: row)
+            new.form = try state.reader.references.form(of: row)
             guard new.form != nil else { return }
         }
         try state.rows.setReferences(of: saved.claim, new)
-    }
-
-    /// The form of a normalized answer in `state.db`; nil if it is damaged.
-    func form(of row: NormalizedRow) throws(StoreError) -> AnswerForm? {
-        guard let origin = row.entry.origin,
-            let skeleton = try state.reader.references.skeleton(row.skeleton),
-            let template = try? Template(row.template, skeleton)
-        else { return nil }
-        return AnswerForm(template, skeleton, of: origin)
     }
 
     func holdVariants(of name: TargetName) throws(StoreError) {
@@ -326,7 +317,7 @@ struct Demotion: WriterPart {
                 }
                 return ready
             }
-            if let row = saved.normalized, let form = try promotion.form(of: row) {
+            if let row = saved.normalized, let form = try state.reader.references.form(of: row) {
                 try cache.attempt(row.template.count) { () throws(StoreError) in
                     try cache.answers.put(entry, row.template, form, in: scope, now: now)
                 }
