@@ -39,9 +39,7 @@ package struct Pin: Equatable, Sendable {
         isWanted = row.isTrue(DurableColumn.wanted)
         keepsShared = row.integer(DurableColumn.shared) == 1
         isChosen = !row.isTrue(DurableColumn.prefetched)
-        refresh = row.integerOrNil(DurableColumn.refresh).map {
-            min(max(.milliseconds($0), Limits.minRefreshTimes.lowerBound), Limits.refreshTimeMax)
-        }
+        refresh = row.refreshTime(DurableColumn.refresh)
     }
 
     static func entry(_ statement: SQLiteStatement) -> Entry? {

@@ -25,13 +25,7 @@ package struct PrefetchSet: Equatable, Sendable {
         queriedAt = numbers.moment("queried_at")
         estimatedBytes = row.integer("estimated_bytes")
         unknownSizes = numbers.count("unknown_sizes")
-        refresh = Self.refresh(row)
-    }
-
-    static func refresh(_ row: SQLiteStatement) -> Duration? {
-        row.integerOrNil("refresh").map {
-            min(max(.milliseconds($0), Limits.minRefreshTimes.lowerBound), Limits.refreshTimeMax)
-        }
+        refresh = row.refreshTime("refresh")
     }
 }
 
@@ -78,12 +72,6 @@ package struct PrefetchCounts: Equatable, Sendable {
     package var bytes: Int64 = 0
 
     package var waitingCount: Int { waiting.values.reduce(0, +) }
-}
-
-/// A set's name, and the interval that it asks for.
-package struct PrefetchKeeper: Equatable, Sendable {
-    package let name: PrefetchName
-    package let refresh: Duration?
 }
 
 /// An item of a set whose bytes are not kept.

@@ -62,8 +62,11 @@ struct PrefetchReader {
         return Dictionary(rows, uniquingKeysWith: max)
     }
 
-    /// Free while there are no sets.
-    func keepers(of id: EntryID, in scope: Scope) throws(StoreError) -> [PrefetchKeeper] {
+    /// The sets that keep an id, and the intervals that they ask for; free while there are none.
+    func keepers(
+        of id: EntryID,
+        in scope: Scope
+    ) throws(StoreError) -> [(name: PrefetchName, refresh: Duration?)] {
         guard count > 0 else { return [] }
         return try connection.statement(
             """
@@ -73,9 +76,8 @@ struct PrefetchReader {
             (":scope", scope.text),
             (":id", id.text)
         ).all { row in
-            row.text("name").flatMap { try? PrefetchName($0) }.map { name in
-                PrefetchKeeper(name: name, refresh: PrefetchSet.refresh(row))
-            }
+            guard let name = row.text("name").flatMap({ try? PrefetchName($0) }) else { return nil }
+            return (name, row.refreshTime("refresh"))
         }
     }
 

@@ -268,7 +268,7 @@ extension ModifierStore {
         return try await inQueue { queue throws(StoreError) in
             try queue.connection
                 .statement(sql, (":number", number.value), (":scope", scope.text))
-                .first(SettledModifier.init)
+                .first { SettledModifier($0) }
         }
     }
 

@@ -142,6 +142,13 @@ final class SQLiteStatement {
 
     func scope(_ column: some SQLiteColumn) -> Scope? { text(column).flatMap(Scope.init(text:)) }
 
+    /// An interval at which an origin is asked again, in milliseconds; nil without one.
+    func refreshTime(_ column: some SQLiteColumn) -> Duration? {
+        integerOrNil(column).map {
+            min(max(.milliseconds($0), Limits.minRefreshTimes.lowerBound), Limits.refreshTimeMax)
+        }
+    }
+
     /// Whether a column's text has the same bytes as `text`, without making a String of it.
     func isText(_ column: some SQLiteColumn, _ text: String) -> Bool {
         let place = column.place(in: self)

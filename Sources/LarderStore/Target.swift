@@ -104,10 +104,8 @@ package struct SettledModifier: Equatable, Sendable {
     package let answerBody: [UInt8]
     package let joinedInto: String?
 
-    init?(_ row: SQLiteStatement) { self.init(row, isDamaged: false) }
-
     /// Reads a row with the columns of ``HistoryColumn``; a damaged one with what is left of it.
-    init?(_ row: SQLiteStatement, isDamaged: Bool) {
+    init?(_ row: SQLiteStatement, isDamaged: Bool = false) {
         typealias Column = HistoryColumn
         guard let scope = row.scope(Column.scope),
             let outcome = row.text(Column.outcome).flatMap(ModifierState.init(rawValue:))
