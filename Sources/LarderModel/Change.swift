@@ -14,7 +14,6 @@ package struct Change: Equatable, Sendable {
         case delete(EntryID, ChangeCause)
         /// The entry was evicted: nothing is known of it any more.
         case evict(EntryID, EvictionReason, client: ClientTag?)
-        /// A modifier has another state.
         case modifier(ModifierChange)
         /// A thing with a temporary id has the origin's id from now on.
         case remapped(EntryID, EntryID)
@@ -41,13 +40,11 @@ package struct Change: Equatable, Sendable {
         event = .put(id, cause)
     }
 
-    /// Names more entities that caused the change.
     package mutating func add(changed keys: [EntityKey]) {
         guard case .put(_, let cause) = event else { return }
         name(changed: cause.changed + keys.filter { !cause.changed.contains($0) })
     }
 
-    /// Tag of the client that caused the change, if it sent one.
     package var client: ClientTag? {
         switch event {
         case .put(_, let cause), .delete(_, let cause): cause.client
@@ -58,7 +55,6 @@ package struct Change: Equatable, Sendable {
     }
 }
 
-/// Cause of an entry's change.
 package struct ChangeCause: Equatable, Sendable {
     package enum Source: Int64, CaseIterable, Sendable {
         case network = 0
@@ -81,21 +77,16 @@ package struct ChangeCause: Equatable, Sendable {
     }
 }
 
-/// Why an entry was evicted.
 package enum EvictionReason: Int64, CaseIterable, Sendable {
     /// The entry was the least recently used.
     case lru = 0
     /// A blob past its ttl.
     case expired = 1
-    /// A client asked for the eviction.
     case request = 2
-    /// The bytes were damaged on disk.
     case damaged = 3
 }
 
-/// State that a modifier has reached.
 package struct ModifierChange: Equatable, Sendable {
-    /// Addition to the state.
     package enum Mark: String, CaseIterable, Sendable {
         /// So many attempts were not applied that an operator should look.
         case stalled
@@ -110,7 +101,6 @@ package struct ModifierChange: Equatable, Sendable {
     package var id: ModifierID
     package var state: ModifierState
     package var mark: Mark?
-    /// Why the modifier was not confirmed.
     package var reason: ModifierReason?
     /// The modifier's targets; those of a settled one no longer show it.
     package var targets: [EntryID]
@@ -118,7 +108,6 @@ package struct ModifierChange: Equatable, Sendable {
     package var problem: [UInt8] = []
     /// Answer to a settled modifier as JSON, opaque here; empty if there is none.
     package var answer: [UInt8] = []
-    /// Tag of the client that queued the modifier, if it sent one.
     package var client: ClientTag?
 
     package init(id: ModifierID, state: ModifierState, targets: [EntryID]) {

@@ -39,7 +39,6 @@ package struct CredentialName: Hashable, Sendable {
         self.origin = origin
     }
 
-    /// The command with which the user gives another credential.
     package var loginCommand: String {
         let account = scope.account
         let option = account == .default ? "" : " --account \(account.text)"
@@ -95,7 +94,6 @@ extension OriginCredential: CustomStringConvertible, CustomReflectable {
 
 /// The kind of credential under which a modifier was accepted, and without which it is not sent.
 package enum CredentialNeed: String, Sendable {
-    /// The credential of its account.
     case account
     /// The credential of its account, or the origin's for all users.
     case any

@@ -43,11 +43,9 @@ package struct Entry: Equatable, Sendable {
     }
 }
 
-/// Where an entry came from.
 package enum EntryKind: Int64, Sendable {
     /// A client's own bytes.
     case blob = 0
-    /// An origin's answer.
     case fetched = 1
     /// The origin said that there is nothing: deleted, which is not evicted.
     case tombstone = 2
@@ -57,7 +55,6 @@ package enum EntryKind: Int64, Sendable {
     case entity = 4
 }
 
-/// Properties of a body without its bytes.
 package struct BodySummary: Hashable, Sendable {
     package var byteCount: Int
     package var digest: Digest

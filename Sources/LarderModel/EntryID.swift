@@ -56,7 +56,6 @@ package struct EntryID: Sendable, CustomStringConvertible {
         text.utf8.starts(with: entityScheme.utf8) ? text.dropFirst(entityScheme.count) : nil
     }
 
-    /// The id under which an answer to `url` is kept.
     package init(_ url: WebURL) throws(ModelError) { try self.init(url.text) }
 
     /// The id under which an answer to a read is kept.
@@ -72,7 +71,6 @@ package struct EntryID: Sendable, CustomStringConvertible {
         )
     }
 
-    /// The id of an entity.
     package init(_ entity: EntityName) { text = "\(Self.entityMark)\(entity.origin)/\(entity.key)" }
 
     /// Reads an id as ``text`` of one was, an entity's too.
@@ -87,10 +85,8 @@ package struct EntryID: Sendable, CustomStringConvertible {
         self.init(entity)
     }
 
-    /// Whether it is an entity's.
     package var isEntity: Bool { text.utf8.first == Self.entityMark.utf8.first }
 
-    /// The entity with this id; nil for an entry's id.
     package var entity: EntityName? { isEntity ? EntityName(text: text.dropFirst()) : nil }
 
     /// The id of the read, if this is the id of one of its variants: the read's id, a space and the

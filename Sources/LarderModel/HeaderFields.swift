@@ -46,7 +46,6 @@ package struct HeaderFields: Hashable, Sendable {
         fields.append(Field(name: name, value: value))
     }
 
-    /// Sets `name` to the one value, replacing what was there.
     package mutating func set(_ name: String, _ value: String) {
         remove(name)
         append(name, value)
@@ -160,7 +159,6 @@ extension String {
 }
 
 extension Substring.UTF8View {
-    /// The text without the blanks around it.
     package var trimmed: String {
         var text = drop(while: \.isBlank)
         while text.last?.isBlank == true { text.removeLast() }
@@ -178,7 +176,6 @@ package enum FieldBytes {
     private static let lead: [UInt8] = [0xF4, 0x8F]
     private static let lengthMax = 4
 
-    /// `bytes` as valid UTF-8.
     package static func escaped(_ bytes: [UInt8]) -> [UInt8] {
         guard bytes.contains(where: { $0 >= 0x80 }) else { return bytes }
         var escaped: [UInt8] = []
@@ -197,7 +194,6 @@ package enum FieldBytes {
         return escaped
     }
 
-    /// The bytes that `text` stands for.
     package static func unescaped(_ text: some Collection<UInt8>) -> [UInt8] {
         let bytes = Array(text)
         guard bytes.contains(lead[0]) else { return bytes }

@@ -26,7 +26,6 @@ package struct Histogram: Equatable, Sendable {
         max = Swift.max(max, value)
     }
 
-    /// Counts everything that `other` has counted.
     package mutating func add(_ other: Histogram) {
         for index in buckets.indices { buckets[index] += other.buckets[index] }
         count += other.count
@@ -51,7 +50,6 @@ package struct Histogram: Equatable, Sendable {
         return (shift + 1) * subBuckets + Int(value >> shift) % subBuckets
     }
 
-    /// The largest value that counts into a bucket.
     private static func largest(in index: Int) -> Int64 {
         guard index >= subBuckets else { return Int64(index) }
         let shift = index / subBuckets - 1

@@ -4,9 +4,7 @@ import Glibc
 import Musl
 #endif
 
-/// Kind of a URL's host.
 package enum HostKind: Equatable, Sendable {
-    /// A name that is looked up.
     case name
     /// An address in network byte order: 4 or 16 bytes.
     case address([UInt8])
@@ -72,7 +70,6 @@ package struct HostPort: Hashable, Sendable, CustomStringConvertible {
         port = namesPort ? url.port : nil
     }
 
-    /// Whether the URL's host and port are these.
     package func covers(_ url: WebURL) -> Bool {
         url.host == host && url.port == (port ?? url.defaultPort)
     }

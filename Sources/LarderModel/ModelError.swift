@@ -17,7 +17,6 @@ package enum ModelError: Error, Equatable {
     /// A rule of `normalize:`, with its place such as `types[2].key`.
     case badRule(at: String, reason: String)
 
-    /// A sentence for people.
     package var message: String {
         switch self {
         case .badID(let reason):

@@ -39,7 +39,6 @@ package struct ModifierRules: Hashable, Sendable {
         return kept
     }
 
-    /// Meaning of the body of a 2xx.
     package enum AnswerRule: String, Sendable, CaseIterable {
         /// The target itself where the answer says so.
         case auto
@@ -90,7 +89,6 @@ package struct ModifierRules: Hashable, Sendable {
 
     /// Joining of modifiers that follow each other and have not been sent.
     package enum CoalesceRule: String, Sendable, CaseIterable {
-        /// Each modifier is a request.
         case none
         /// Modifiers of the same targets are one request.
         case writes
@@ -128,7 +126,6 @@ package struct RefusalRule: Hashable, Sendable {
 
 /// How an origin is told that two requests are the same write.
 package struct IdempotencyRule: Hashable, Sendable {
-    /// The header that carries the key.
     package var header = "Idempotency-Key"
     /// Whether the origin promises to do what carries the same key once only.
     package var isHonoured = false
@@ -191,7 +188,6 @@ package struct ModifierNumber: Hashable, Sendable, Comparable, CustomStringConve
     }
 }
 
-/// Why a modifier was settled without being confirmed.
 package enum ModifierReason: String, Sendable, CaseIterable {
     /// All allowed attempts failed.
     case attempts
@@ -201,7 +197,6 @@ package enum ModifierReason: String, Sendable, CaseIterable {
     case refused
     /// Another device had changed what the modifier changes.
     case conflict
-    /// A modifier that it depends on was not confirmed.
     case parentFailed = "parent_failed"
     /// The row cannot be read, or holds a value that only a later version knows.
     case unreadable
@@ -211,7 +206,6 @@ package enum ModifierReason: String, Sendable, CaseIterable {
     case cancelled
 }
 
-/// State of a modifier.
 package enum ModifierState: String, Sendable, CaseIterable {
     /// The hold is not over.
     case held
@@ -240,7 +234,6 @@ package enum ModifierState: String, Sendable, CaseIterable {
         .conflict, .unknown, .authWait, .failed,
     ]
 
-    /// Whether the modifier has left the queue.
     package var isSettled: Bool {
         switch self {
         case .confirmed, .failed, .cancelled: true

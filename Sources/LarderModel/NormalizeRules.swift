@@ -34,7 +34,6 @@ package struct NormalizeRules: Hashable, Sendable {
     }
 }
 
-/// Rules for the entities of one type.
 package struct TypeRule: Hashable, Sendable {
     package var type: String
     /// Members that identify an entity; nil leaves it to the id members.

@@ -4,11 +4,9 @@ package struct OriginSettings: Equatable, Sendable {
     package var baseURL: WebURL
     /// Whether it may live on loopback or a private address.
     package var allowPrivate = false
-    /// Where else its redirects may lead.
     package var redirectHosts: [HostPort] = []
     /// Whether all users share its answers.
     package var isShared = false
-    /// Proxy for its connections.
     package var proxy: ProxySettings?
     package var tls = TLSSettings()
     /// Sent with every request to it.
@@ -42,7 +40,6 @@ package struct OriginSettings: Equatable, Sendable {
     }
 }
 
-/// How answers of an origin are fetched and kept.
 package struct FetchSettings: Equatable, Sendable {
     package var policy = FetchPolicy.cacheThenNetwork
     /// How long `network-first` waits for the network while the cache has an answer.
@@ -106,7 +103,6 @@ package struct OriginName: Hashable, Sendable, Comparable, CustomStringConvertib
     package static func < (left: OriginName, right: OriginName) -> Bool { left.text < right.text }
 }
 
-/// Where an origin comes from.
 package enum OriginSource: Hashable, Sendable {
     /// The configuration file, or a file in the folder next to it.
     case file(String)
@@ -116,7 +112,6 @@ package enum OriginSource: Hashable, Sendable {
     case implicit
 }
 
-/// An origin and where it comes from.
 package struct KnownOrigin: Equatable, Sendable {
     package var settings: OriginSettings
     package var source: OriginSource
@@ -129,7 +124,6 @@ package struct KnownOrigin: Equatable, Sendable {
     }
 }
 
-/// Health of an origin after the last requests to it.
 package enum OriginState: String, Sendable {
     case unknown
     case online

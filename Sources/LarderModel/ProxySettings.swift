@@ -41,7 +41,6 @@ package struct ProxySettings: Hashable, Sendable {
         return "http://\(user):\(PercentCoding.encode(credentials.password))@\(place)"
     }
 
-    /// The same with its secrets covered.
     package var maskedText: String { credentials == nil ? text : "http://***@\(host):\(port)" }
 }
 

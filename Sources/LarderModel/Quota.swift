@@ -4,7 +4,6 @@ package struct Quota<Key: Hashable & Sendable>: Sendable {
     /// Limit of each key; a key that has taken more keeps it.
     package var eachMax: Int
     private var taken: [Key: Int] = [:]
-    /// The amount that all keys have taken.
     package private(set) var count = 0
 
     package init(max: Int = .max, each eachMax: Int = .max) {
@@ -12,10 +11,8 @@ package struct Quota<Key: Hashable & Sendable>: Sendable {
         self.eachMax = eachMax
     }
 
-    /// The amount that a key has taken.
     package func count(of key: Key) -> Int { taken[key, default: 0] }
 
-    /// The keys for which something is taken.
     package var keys: some Collection<Key> { taken.keys }
 
     /// Takes an amount; returns false if less is left.
@@ -26,7 +23,6 @@ package struct Quota<Key: Hashable & Sendable>: Sendable {
         return true
     }
 
-    /// Gives an amount back.
     package mutating func release(_ key: Key, _ amount: Int = 1) {
         let left = count(of: key) - amount
         assert(left >= 0, "no more is given back than was taken")

@@ -1,4 +1,3 @@
-/// Method of a read.
 package enum ReadMethod: String, Sendable {
     case get = "GET"
     /// A read with a body (RFC 10008).

@@ -112,7 +112,6 @@ package enum Lane: Hashable, Sendable, CustomStringConvertible {
         if case .id(let id) = self, let entity = id.entity { "key:\(entity)" } else { description }
     }
 
-    /// Reads ``stored``.
     package init(stored text: String) throws(ModelError) {
         if text.hasPrefix("id:") {
             self = .id(try EntryID(String(text.dropFirst(3))))

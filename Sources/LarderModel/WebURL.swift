@@ -106,7 +106,6 @@ package struct WebURL: Hashable, Sendable, CustomStringConvertible {
     package static func == (one: WebURL, other: WebURL) -> Bool { one.text == other.text }
     package func hash(into hasher: inout Hasher) { hasher.combine(text) }
 
-    /// The port of the scheme.
     package var defaultPort: Int { isSecure ? 443 : 80 }
 
     /// Scheme, host and, unless it is the default, port: `https://api.example.com:8443`.
