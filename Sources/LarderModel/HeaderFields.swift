@@ -234,7 +234,4 @@ extension String {
     package init(fieldBytes: [UInt8]) {
         self.init(decoding: FieldBytes.escaped(fieldBytes), as: UTF8.self)
     }
-
-    /// Bytes of a field value; see ``FieldBytes``.
-    package var fieldBytes: [UInt8] { FieldBytes.unescaped(utf8) }
 }

@@ -183,10 +183,6 @@ package final class Store: Sendable {
         shared.protection.release(RowKey(scope, id))
     }
 
-    package func isProtected(_ scope: ScopeKey, _ id: EntryID) -> Bool {
-        shared.isProtected(RowKey(scope, id))
-    }
-
     /// The positions of the candidates that ``evict(_:client:)`` would skip.
     package func skipped(_ candidates: [EvictionCandidate]) async throws(StoreError) -> Set<Int> {
         try await commits.submit { writer throws(StoreError) in

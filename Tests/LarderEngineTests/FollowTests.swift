@@ -246,7 +246,7 @@ struct FollowTests {
         #expect(explained?.protectedBy == ["followed"])
         follower.hangUp()
         _ = try await follower.result()
-        #expect(!fixture.engine.store.isProtected(fixture.scope, id))
+        #expect(fixture.engine.store.protections(fixture.scope, id) == 0)
         #expect(fixture.engine.context.followers.count == 0)
         #expect(try await fixture.evict(id).evicted == 1)
     }

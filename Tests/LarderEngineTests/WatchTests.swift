@@ -252,13 +252,14 @@ struct WatchTests {
 
     @Test("An entry watched by its id is not evicted")
     func held() async throws {
+        let id = try EntryID("a")
         try await fixture.putBlob("a", "1")
-        let watch = try await Watch(fixture) { $0.ids = (try? [EntryID("a")]) ?? [] }
+        let watch = try await Watch(fixture) { $0.ids = [id] }
         _ = try await watch.frames(upTo: 1)
-        #expect(fixture.engine.store.isProtected(fixture.scope, try EntryID("a")))
+        #expect(fixture.engine.store.protections(fixture.scope, id) > 0)
         watch.hangUp()
         _ = try await watch.all()
-        #expect(!fixture.engine.store.isProtected(fixture.scope, try EntryID("a")))
+        #expect(fixture.engine.store.protections(fixture.scope, id) == 0)
     }
 
     private static func join(_ hub: WatchHub) -> Int? {

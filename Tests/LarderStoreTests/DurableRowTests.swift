@@ -87,7 +87,7 @@ struct DurableRowTests {
             #expect(try temporary.target("a")?.1 == ["two"])
         case .unpinnedAndPinned, .droppedAndPinned:
             #expect(try await store.pins.pin(scope, id)?.state == .held)
-            #expect(store.isProtected(scope, id))
+            #expect(store.isDurable(scope, id))
         case .droppedAndPinnedAndUnpinned:
             try await temporary.answer("a", "[4]")
             try await store.maintain()

@@ -152,7 +152,7 @@ struct ListTests {
         try await temporary.put("2", [1])
         _ = try await temporary.store.delete(temporary.scope, EntryID("3"))
         temporary.store.protect(temporary.scope, try EntryID("4"))
-        #expect(temporary.store.isProtected(temporary.scope, try EntryID("4")))
+        #expect(temporary.store.protections(temporary.scope, try EntryID("4")) == 1)
         let receipt = try await temporary.store.evict(named)
         #expect(receipt.skipped == 3 && receipt.evicted.count == 597)
         #expect(

@@ -110,7 +110,7 @@ struct LostFileTests {
         #expect(store.files.warnings == [])
         #expect(store.totals.entries == 0 && store.totals.bytes == 0)
         #expect(try await temporary.ids() == [])
-        #expect(store.isProtected(temporary.scope, protected))
+        #expect(store.protections(temporary.scope, protected) == 1)
         // What was under way fails, and meets nobody else's bytes.
         let other = try await store.bodies.begin()
         #expect(other != upload)
