@@ -4,7 +4,6 @@ import Synchronization
 /// The temporary ids whose writes are settled, in memory, changed after the commit of their table.
 final class AliasIndex: Sendable {
     struct Key: Hashable, Sendable {
-        /// The text of the scope.
         let scope: String
         let name: TemporaryID
     }

@@ -8,9 +8,7 @@ struct CachedAnswers {
         let scope: ScopeKey
         let cause: ChangeCause
         let now: Timestamp
-        /// See ``NewEntry/start``.
         var start: Revision?
-        /// See ``NewEntry/isUse``.
         var isUse = true
         var revision: Revision?
         var changes: [EntityChange] = []

@@ -14,7 +14,6 @@ struct CachedRows {
         let size: Int64
         let owner: Int64
         let lastUsed: Int64
-        /// Whether its entry is complete; see ``Entry/isComplete``.
         let isComplete: Bool
         let etag: String?
         let lastModified: String?

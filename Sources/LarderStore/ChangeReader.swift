@@ -76,7 +76,6 @@ extension Change {
     }
 }
 
-/// A change of a target's view, as watchers hear of it.
 package enum ViewChange: Equatable, Sendable {
     /// Something else shows than before.
     case put

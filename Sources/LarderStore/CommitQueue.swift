@@ -70,9 +70,7 @@ final class CommitQueue: Sendable {
         self.now = now
     }
 
-    /// How a command depends on `cache.db`.
     enum CacheUse: Sendable {
-        /// The command fails if `cache.db` does.
         case required
         /// If `cache.db` fails while any row is durable, the command runs again without it.
         case optional

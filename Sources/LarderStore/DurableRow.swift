@@ -13,7 +13,6 @@ package struct DurableRow: Sendable {
     package let size: Int64
     var pin: PinState?
     let pinnedAt: Int64?
-    /// Whether its entry is complete; see ``Entry/isComplete``.
     let isComplete: Bool
     let etag: String?
     let lastModified: String?

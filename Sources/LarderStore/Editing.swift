@@ -1,7 +1,6 @@
 package import LarderModel
 import LarderNormalize
 
-/// A modifier after an edit.
 package struct EditedModifier: Sendable {
     package let modifier: StoredModifier
     package let cause: ChangeCause

@@ -151,7 +151,6 @@ package struct JoinedRequest: Equatable, Sendable {
     }
 }
 
-/// Modifiers that are joined to one that is to be sent.
 package struct JoinedModifiers: Equatable, Sendable {
     package let others: [WholeModifier]
     /// Nil: they need no request, as together they change nothing.
@@ -179,12 +178,10 @@ package struct JoinableModifiers {
         return whole
     }
 
-    /// The modifiers that must be confirmed before one.
     package func dependencies(of number: ModifierNumber) throws(StoreError) -> [ModifierNumber] {
         try departing.state.reader.queue.modifier(number)?.modifier.dependsOn ?? []
     }
 
-    /// The base of a target of the first.
     package func base(of id: EntryID) throws(StoreError) -> TargetBase {
         let scope = departing.shared.key(for: first.modifier.scope)
         return try departing.sentBase(of: id, scope)

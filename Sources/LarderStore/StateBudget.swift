@@ -121,7 +121,6 @@ struct QueueUsage: Equatable {
         var count: Int64 = 0
         /// Theirs, that of the rows of `state.db` that pins do not count, and ``answerBytes``.
         var bytes: Int64 = 0
-        /// Size of the answers that the history keeps.
         var answerBytes: Int64 = 0
     }
 

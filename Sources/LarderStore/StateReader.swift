@@ -299,7 +299,6 @@ final class StateReader {
         return changes
     }
 
-    /// The unsettled changes of a target before those of a modifier.
     func changes(
         _ name: TargetName,
         before number: ModifierNumber

@@ -2,7 +2,6 @@ import Dispatch
 import LarderModel
 import Synchronization
 
-/// The store's own readers, off the event loops.
 final class StoreReaders: Sendable {
     private let clients: ClientReaders
     private let sending: BlockingReader
@@ -57,7 +56,6 @@ package enum Reading: Sendable {
         case daemon
     }
 
-    /// The purpose of this task's reads.
     @TaskLocal package static var current = Reading.asked(by: .daemon)
 }
 

@@ -11,7 +11,6 @@ enum TargetOutcome {
     case markStale
     case lost(LostView)
 
-    /// Whether the target has a tombstone now.
     var isTombstone: Bool {
         switch self {
         case .tombstone: true

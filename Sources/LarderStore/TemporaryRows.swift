@@ -50,7 +50,6 @@ package struct TemporaryUse: Equatable, Sendable {
     }
 }
 
-/// The tables of temporary ids, as the writer changes them.
 struct TemporaryRows {
     let connection: SQLiteConnection
 
@@ -87,7 +86,6 @@ struct TemporaryRows {
         return true
     }
 
-    /// The modifiers that create what a new one names.
     func creators(of modifier: NewModifier) throws(StoreError) -> [ModifierNumber] {
         var creators: [ModifierNumber] = []
         for use in modifier.temporaries where use.made == nil {
