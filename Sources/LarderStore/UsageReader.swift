@@ -1,10 +1,38 @@
-package import LarderModel
+import LarderModel
 
 /// Pins of some scopes, with the rows that came with them, as `state.db` counts them.
 package struct PinUsage: Equatable, Sendable {
     package let count: Int64
     package let bytes: Int64
     package let waiting: Int64
+}
+
+package struct UsageRows: Equatable, Sendable {
+    package var entries: Int64 = 0
+    /// The accounted size: bodies, ids, headers and the fixed cost of rows.
+    package var bytes: Int64 = 0
+    package var bodyBytes: Int64 = 0
+}
+
+/// The rows that have a name in common; nil where they have none.
+package struct UsageGroup: Equatable, Sendable {
+    package let name: String?
+    package let rows: UsageRows
+}
+
+/// Usage of the shared parts of normalized answers, and of their references.
+package struct NormalizedUsage: Equatable, Sendable {
+    package struct Count: Equatable, Sendable {
+        package var count: Int64 = 0
+        /// The accounted size.
+        package var bytes: Int64 = 0
+    }
+
+    package var entities = Count()
+    /// Shapes of answers; a shape that several scopes have counts for each.
+    package var skeletons = Count()
+    /// Part of the sizes of the rows that refer.
+    package var references = Count()
 }
 
 /// Bytes of some scopes, by kind, origin and scope, as of one commit of each file.

@@ -129,7 +129,6 @@ package typealias FetchPolicy = LarderModel.FetchPolicy
 package typealias ModifierChange = LarderModel.ModifierChange
 package typealias ModifierReason = LarderModel.ModifierReason
 package typealias ModifierState = LarderModel.ModifierState
-package typealias NormalizedUsage = LarderModel.NormalizedUsage
 package typealias OriginSource = LarderModel.OriginSource
 package typealias OriginState = LarderModel.OriginState
 package typealias PinState = LarderModel.PinState
