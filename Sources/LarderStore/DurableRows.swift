@@ -101,8 +101,7 @@ struct DurableRows {
     }
 
     func find(_ name: TargetName) throws(StoreError) -> DurableRow? {
-        let (scope, id) = ((":scope", name.scope.text), (":id", name.id.text))
-        return try state.statements(.find, scope, id).first { DurableRow($0, name) }
+        try state.statements(.find, of: name).first { DurableRow($0, name) }
     }
 
     func variants(
@@ -118,8 +117,7 @@ struct DurableRows {
     }
 
     func entry(_ name: TargetName) throws(StoreError) -> SavedEntry? {
-        let (scope, id) = ((":scope", name.scope.text), (":id", name.id.text))
-        return try state.statements(.get, scope, id).first { SavedEntry($0, name) }
+        try state.statements(.get, of: name).first { SavedEntry($0, name) }
     }
 
     /// Stores an entry in its row, in place of the old one; equal bytes keep the old revision.

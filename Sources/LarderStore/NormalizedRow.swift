@@ -152,8 +152,7 @@ extension ReferenceTable {
             SELECT parents FROM change INDEXED BY change_target
             WHERE id = :id AND scope = :scope AND settled = 0 AND parents IS NOT NULL
             """
-        let (scope, id) = ((":scope", name.scope.text), (":id", name.id.text))
-        let lines = try connection.statement(sql, scope, id).all { $0.text("parents") }
+        let lines = try connection.statement(sql, of: name).all { $0.text("parents") }
         let ids = lines.flatMap { $0.split(separator: "\n") }
             .compactMap { try? EntryID(stored: String($0)) }
         return ids.unique

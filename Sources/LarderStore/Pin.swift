@@ -112,11 +112,8 @@ struct PinRows {
 
     /// Sets the interval at which the origin of a pin is asked again.
     func setRefresh(_ name: TargetName, _ interval: Duration) throws(StoreError) {
-        try state.statements[.setRefresh].run(
-            (":scope", name.scope.text),
-            (":id", name.id.text),
-            (":refresh", Int64(interval / .milliseconds(1)))
-        )
+        let refresh = (":refresh", Int64(interval / .milliseconds(1)))
+        try state.statements(.setRefresh, of: name).run(refresh)
     }
 
     /// Says of a pin why it is not held.

@@ -232,14 +232,9 @@ struct PrefetchRows {
             """
             UPDATE prefetch_item SET problem = :problem, reason = :reason
             WHERE scope = :scope AND id = :id AND prefetch = :set
-            """
-        ).run(
-            (":problem", trouble.problem),
-            (":reason", trouble.reason),
-            (":scope", name.scope.text),
-            (":id", name.id.text),
-            (":set", set)
-        )
+            """,
+            of: name
+        ).run((":problem", trouble.problem), (":reason", trouble.reason), (":set", set))
     }
 
     // MARK: Pins

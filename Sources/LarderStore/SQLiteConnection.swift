@@ -92,6 +92,11 @@ final class SQLiteConnection {
         return statement
     }
 
+    /// A statement whose parameters `:scope` and `:id` are those of a row.
+    func statement(_ sql: String, of name: TargetName) throws(StoreError) -> SQLiteStatement {
+        try statement(sql, (":scope", name.scope.text), (":id", name.id.text))
+    }
+
     func prepare(_ sql: String) throws(StoreError) -> SQLiteStatement {
         SQLiteStatement(handle: try prepared(sql), connection: self, sql: sql)
     }

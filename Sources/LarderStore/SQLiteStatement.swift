@@ -298,6 +298,11 @@ struct PreparedStatements<Name: PreparedStatement> {
         statement.bind(repeat each values)
         return statement
     }
+
+    /// A statement whose parameters `:scope` and `:id` are those of a row.
+    func callAsFunction(_ name: Name, of row: TargetName) -> SQLiteStatement {
+        callAsFunction(name, (":scope", row.scope.text), (":id", row.id.text))
+    }
 }
 
 /// The names of statements, numbered from 0.

@@ -190,11 +190,7 @@ struct Settling: WriterPart {
 
     /// Notes that a target needs no read.
     func endRead(_ name: TargetName, _ revision: Revision) throws(StoreError) {
-        try state.queue[.endRead].run(
-            (":scope", name.scope.text),
-            (":id", name.id.text),
-            (":rev", revision.number)
-        )
+        try state.queue(.endRead, of: name).run((":rev", revision.number))
     }
 
     func forgetTargets(_ names: [TargetName], _ step: Revision) throws(StoreError) {
@@ -238,9 +234,9 @@ struct Settling: WriterPart {
         from before: TargetBase,
         to after: TargetBase
     ) throws(StoreError) {
-        let (scope, id) = ((":scope", name.scope.text), (":id", name.id.text))
-        let number = (":number", settlement.number.value)
-        let waiting = try state.queue(.seenChanges, scope, id, number).all { row in
+        let later = try state.queue(.seenChanges, of: name)
+        later.bind(":number", settlement.number.value)
+        let waiting = try later.all { row in
             StoredChange(row).map { (ModifierNumber(row.integer(ChangeColumn.modifier)), $0) }
         }
         for (number, change) in waiting {
@@ -260,8 +256,7 @@ struct Settling: WriterPart {
         to after: TargetBase,
         except kept: TouchedMembers = .all
     ) throws(StoreError) {
-        let (scope, id) = ((":scope", name.scope.text), (":id", name.id.text))
-        let sent = try state.queue(.sentChanges, scope, id).all { row in
+        let sent = try state.queue(.sentChanges, of: name).all { row in
             (
                 row.integer(ChangeColumn.change), row.bytesOrNil(ChangeColumn.sent),
                 Array(row.bytes(ChangeColumn.effect))

@@ -281,13 +281,8 @@ final class StateReader {
                 AND change.modifier <= :last
             ORDER BY change.modifier, position LIMIT :limit
             """
-        let statement = try connection.statement(sql)
-        statement.bind(
-            (":scope", name.scope.text),
-            (":id", name.id.text),
-            (":last", last.value),
-            (":limit", changesMax)
-        )
+        let statement = try connection.statement(sql, of: name)
+        statement.bind((":last", last.value), (":limit", changesMax))
         var (changes, bytes): ([OpenChange], Int64) = ([], 0)
         defer { statement.reset() }
         while bytes <= bytesMax, try statement.step() {

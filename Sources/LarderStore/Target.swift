@@ -244,11 +244,8 @@ package struct TargetReader {
 
     /// Whether the row of a target is to be read after a write.
     package func isToBeRead(_ name: TargetName) throws(StoreError) -> Bool {
-        try reader.stateReader().connection.statement(
-            "SELECT 1 FROM reading WHERE target = \(QueueStatement.readTarget)",
-            (":scope", name.scope.text),
-            (":id", name.id.text)
-        ).step()
+        let sql = "SELECT 1 FROM reading WHERE target = \(QueueStatement.readTarget)"
+        return try reader.stateReader().connection.statement(sql, of: name).step()
     }
 
     /// Returns the modifiers of a scope that are sent soon, or are in flight.

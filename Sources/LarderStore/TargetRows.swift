@@ -254,9 +254,9 @@ struct TargetRows {
 
     /// Whether unsettled changes of others than one modifier target a row.
     func hasOthers(_ name: TargetName, _ number: ModifierNumber) throws(StoreError) -> Bool {
-        let (scope, id) = ((":scope", name.scope.text), (":id", name.id.text))
-        return try state.queue(.otherChange, scope, id, (":modifier", number.value))
-            .first { _ in true } ?? false
+        let others = state.queue(.otherChange, of: name)
+        others.bind(":modifier", number.value)
+        return try others.first { _ in true } ?? false
     }
 
     func markStale(_ row: DurableRow) throws(StoreError) {
@@ -271,19 +271,14 @@ struct TargetRows {
 
     /// Raises a row's revision, because its users see its view change back.
     func raise(_ name: TargetName, to revision: Revision) throws(StoreError) {
-        try state.statements[.raise].run(
-            (":scope", name.scope.text),
-            (":id", name.id.text),
-            (":rev", revision.number)
-        )
+        try state.statements(.raise, of: name).run((":rev", revision.number))
         state.noteChange(of: name)
     }
 
     /// The changes of a target that the next answer for its row ends.
     func answeredChanges(of name: TargetName) throws(StoreError) -> [TargetChange] {
         guard (state.memory.totals.byState[.accepted] ?? 0) > 0 else { return [] }
-        let (scope, id) = ((":scope", name.scope.text), (":id", name.id.text))
-        return try state.queue(.answeredChanges, scope, id).all { row in
+        return try state.queue(.answeredChanges, of: name).all { row in
             TargetChange(
                 change: row.integer(ChangeColumn.change),
                 number: ModifierNumber(row.integer(ChangeColumn.modifier)),
