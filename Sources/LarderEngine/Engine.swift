@@ -65,7 +65,7 @@ package final class Engine: Sendable {
         let old = store.limits
         store.setLimits(limits)
         if limits.pinsMaxBytes > old.pinsMaxBytes || limits.maxEntryBytes > old.maxEntryBytes {
-            context.keeper.post(.roomRaised)
+            context.keeper.post(.roomRaised(nil))
         }
         context.followers.setMaxBytes(limits.maxBytes.bytes)
     }

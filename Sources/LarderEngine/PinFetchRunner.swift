@@ -12,8 +12,8 @@ final class PinFetchRunner: Sendable {
         case wanted
         case originAnswered(OriginName)
         case originChanged(OriginName)
-        /// An entry, or all pins, may be larger than before.
-        case roomRaised
+        /// Pins of a user have gone; of nil: an entry, or all pins, may be larger than before.
+        case roomRaised(UInt32?)
         case reached(PinLine)
         case notReached(PinLine)
         /// A client's own attempt is over; ``PinFetchRunner`` may attempt the pin again.
@@ -29,6 +29,8 @@ final class PinFetchRunner: Sendable {
     let listeners = Listeners()
     /// Keeps looks that say the same from piling up.
     private let isLooking = Flag()
+    /// Raised until the room that a user's pins left is told to all users.
+    private let isRoomShared = Flag()
 
     func post(_ event: Event) {
         if case .wanted = event, !isLooking.raise() { return }
@@ -78,7 +80,7 @@ final class PinFetchRunner: Sendable {
             var next: Duration?
             post(.wanted)
             // A login may have been the last step before a crash.
-            group.addTask { await self.wantAgain(.held, at: nil, context) }
+            group.addTask { await self.wantAgain(.held, context) }
             for await event in mailbox.events {
                 let now = context.clock.monotonic()
                 switch event {
@@ -98,8 +100,11 @@ final class PinFetchRunner: Sendable {
                         await self.wantAgain(.held, at: name, context)
                         await self.wantAgain(.failed, at: name, context)
                     }
-                case .roomRaised:
-                    group.addTask { await self.wantAgain(.tooLarge, at: nil, context) }
+                case .roomRaised(let uid):
+                    group.addTask { await self.wantAgain(.tooLarge, of: uid, context) }
+                    if uid != nil, isRoomShared.raise() {
+                        group.addTask { await self.shareRoom(context) }
+                    }
                 case .reached(let line): machine.reached(line)
                 case .notReached(let line): machine.notReached(line, now: now)
                 case .askedForClient(let attempt, let outcome):
@@ -132,12 +137,22 @@ final class PinFetchRunner: Sendable {
         }
     }
 
+    /// Has all users' pins without room fetched again, a while after a user's pins have gone.
+    ///
+    /// So a user who pins and unpins all the time has others' pins fetched once in that while.
+    private func shareRoom(_ context: EngineContext) async {
+        guard (try? await context.clock.sleep(for: Limits.pinRetryMax)) != nil else { return }
+        isRoomShared.lower()
+        await wantAgain(.tooLarge, context)
+    }
+
     /// Has pins that gave up be fetched again, as the reason may be gone.
     ///
     /// Of pins that are held, these are pins of shared rows that their users no longer see.
     private func wantAgain(
         _ state: PinState,
-        at name: OriginName?,
+        at name: OriginName? = nil,
+        of uid: UInt32? = nil,
         _ context: EngineContext
     ) async {
         let pins = context.store.pins
@@ -157,6 +172,7 @@ final class PinFetchRunner: Sendable {
                     let scope = context.store.key(for: pin.scope)
                     guard let attempt = PinAttempt(context, scope, pin.id),
                         name.map({ $0 == attempt.name }) ?? true,
+                        uid.map({ $0 == pin.scope.uid }) ?? true,
                         state != .held || context.sharedScope(of: pin.id, for: scope) == nil
                     else { return nil }
                     return (scope, pin.id)

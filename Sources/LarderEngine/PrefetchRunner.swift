@@ -86,7 +86,7 @@ final class PrefetchRunner: Sendable {
     /// There is room again for what could not be pinned, or was too large.
     func roomCame(to uid: UInt32?, _ context: EngineContext) {
         _ = state.withLock { $0.roomCame.insert(uid) }
-        context.keeper.post(.roomRaised)
+        context.keeper.post(.roomRaised(uid))
     }
 
     private func ring() {

@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderModel
 import LarderStore
 import LarderTestSupport
@@ -49,5 +50,29 @@ struct PinFetchRunnerTests {
         #expect(fixture.upstream.asked.all.count == 1)
         fixture.clock.advance(by: .seconds(1))
         #expect(try await fixture.upstream.asked.element(1).url == url)
+    }
+
+    @Test("The room that a user's pins leave has the pins of others fetched once in a while")
+    func roomOfAnother() async throws {
+        let setup = try EngineSetup.with { $0.store.pinsMaxBytes = ByteSize(bytes: 100_000) }
+        try await EngineFixture.run(setup) { fixture in
+            let (url, other) = (try fixture.url("/a"), try fixture.url("/b"))
+            let long = "[\"" + String(repeating: "x", count: 120_000) + "\"]"
+            fixture.upstream.answerOthers { $0.url == other ? .json(long) : .json("[1]") }
+            let bob = Scope.own(uid: 1_001, account: .default)
+            _ = await #expect(throws: Problem.self) { try await fixture.pin(other, as: bob) }
+            let (id, start) = (try EntryID(url), fixture.clock.monotonic())
+            for _ in 0..<3 {
+                _ = try await fixture.pin(url)
+                #expect(try await fixture.engine.pins.unpin(id, fixture.scope))
+            }
+            func asked() -> Int { fixture.upstream.asked.all.count { $0.url == other } }
+            while asked() < 2 {
+                for _ in 0..<100 { await Task.yield() }
+                fixture.clock.advance(by: .seconds(1))
+            }
+            #expect(asked() == 2)
+            #expect(fixture.clock.monotonic() - start >= Limits.pinRetryMax)
+        }
     }
 }
