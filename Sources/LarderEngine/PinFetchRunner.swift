@@ -148,7 +148,8 @@ final class PinFetchRunner: Sendable {
 
     /// Has pins that gave up be fetched again, as the reason may be gone.
     ///
-    /// Of pins that are held, these are pins of shared rows that their users no longer see.
+    /// Of pins that are held, these are pins of shared rows that their users no longer see. With
+    /// them, pins that wait are held again by shared rows that their users see since a logout.
     private func wantAgain(
         _ state: PinState,
         at name: OriginName? = nil,
@@ -162,7 +163,7 @@ final class PinFetchRunner: Sendable {
             while true {
                 let page =
                     if state == .held {
-                        try await pins.heldByShared(after: last)
+                        try await pins.ofShared(after: last)
                     } else {
                         try await pins.failed(state, after: last)
                     }
@@ -173,7 +174,9 @@ final class PinFetchRunner: Sendable {
                     guard let attempt = PinAttempt(context, scope, pin.id),
                         name.map({ $0 == attempt.name }) ?? true,
                         uid.map({ $0 == pin.scope.uid }) ?? true,
-                        state != .held || context.sharedScope(of: pin.id, for: scope) == nil
+                        state != .held
+                            || (pin.state == .held)
+                                == (context.sharedScope(of: pin.id, for: scope) == nil)
                     else { return nil }
                     return (scope, pin.id)
                 }

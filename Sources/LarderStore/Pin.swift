@@ -138,12 +138,16 @@ struct PinRows {
             && state.shared.origins.showsOwnOnly(row.name.id, row.name.scope.scope)
     }
 
+    /// Has a pin wait for an answer, or has a shared row hold it that its user sees since a logout.
     func wantAgain(_ name: TargetName) throws(StoreError) {
-        guard let found = try state.rows.find(name), let pin = found.pin, !found.isWanted,
-            PinState.failures.contains(pin) && !found.hasBytes || holdsUnseen(found)
-        else { return }
-        try setState(of: found, .waiting, nil, isWanted: true)
-        state.memory.hasUpdates = true
+        guard let found = try state.rows.find(name), let pin = found.pin else { return }
+        if !found.isWanted {
+            guard PinState.failures.contains(pin) && !found.hasBytes || holdsUnseen(found) else {
+                return
+            }
+            try setState(of: found, .waiting, nil, isWanted: true)
+            state.memory.hasUpdates = true
+        }
         if found.keepsShared { try state.keepers.countKeepers(of: name.id) }
     }
 
@@ -374,11 +378,12 @@ package struct PinStore: Sendable {
         }
     }
 
-    /// Pins that are held by the shared rows under their ids.
-    package func heldByShared(after number: Int64) async throws(StoreError) -> [Pin] {
+    /// Pins that are held by the shared rows under their ids, or wait for an answer.
+    package func ofShared(after number: Int64) async throws(StoreError) -> [Pin] {
         try await store.read { reader throws(StoreError) in
             let condition = """
-                shared = 1 AND pinned_at IS NOT NULL AND state = \(PinState.held.rawValue)
+                shared = 1 AND pinned_at IS NOT NULL
+                    AND (wanted = 1 OR state = \(PinState.held.rawValue))
                 """
             return try reader.stateReader()
                 .pins(of: "claim INDEXED BY claim_keeper", where: condition, after: number)

@@ -346,6 +346,26 @@ struct CredentialTests {
         #expect(try fixture.view(url, EngineFixture.scope) == "[3]")
     }
 
+    @Test("After a logout without a network, the shared row holds the pin again (case 23)")
+    func sharedPinAfterLogout() async throws {
+        let url = try fixture.url("/r")
+        try await share(url)
+        fixture.upstream.answer(url, with: .json("[1]"))
+        try await fixture.fetch(url, as: work)
+        _ = try await fixture.pin(url)
+        fixture.upstream.answerOthers { _ in .failure(.cancelled) }
+        try await set("mine")
+        _ = try await fixture.upstream.asked.element(1)
+        var state = try await pinState(of: url)
+        #expect(state == .waiting)
+        _ = try await fixture.engine.credentials.remove(at: name, fixture.scope)
+        while state != .held {
+            await Task.yield()
+            state = try await pinState(of: url)
+        }
+        #expect(try fixture.view(url, EngineFixture.scope) == "[1]")
+    }
+
     private func pinState(of url: WebURL) async throws -> LarderAPI.PinState? {
         let pins = try await fixture.engine.pins.list(PageQuery(), fixture.scope).items
         return pins.first { $0.id == url.text }?.state
