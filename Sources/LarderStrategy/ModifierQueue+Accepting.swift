@@ -191,8 +191,17 @@ extension ModifierQueue {
     private mutating func use(_ key: OriginAccountKey) -> (account: Int32, isNew: Bool) {
         let (account, isNew) = accountKeys.use(key)
         guard isNew else { return (account, false) }
-        // The account waits from now on: those that wait already have the turn first.
-        let new = OriginAccount(lastTurn: turns)
+        let userKey = OriginUserKey(uid: owners[key.owner].uid, origin: key.origin)
+        let (user, isNewUser) = userKeys.use(userKey)
+        // The account waits from now on, and so does a new user: those that wait already have the
+        // turn first.
+        if Int(user) == users.count {
+            users.append(OriginUser(lastTurn: turns))
+            userPositions.append()
+        } else if isNewUser {
+            users[Int(user)] = OriginUser(lastTurn: turns)
+        }
+        let new = OriginAccount(user: user, lastTurn: turns)
         if Int(account) == accounts.count {
             accounts.append(new)
             accountPositions.append()

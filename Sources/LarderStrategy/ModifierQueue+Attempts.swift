@@ -259,6 +259,7 @@ extension ModifierQueue {
         let origin = accountKeys[account].origin
         origins[Int(origin)].underWay -= 1
         accounts[Int(account)].underWay -= 1
+        users[Int(accounts[Int(account)].user)].underWay -= 1
         refreshParty(account)
         touch(origin)
         return origin

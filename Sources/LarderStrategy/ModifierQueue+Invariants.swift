@@ -33,7 +33,7 @@ extension ModifierQueue {
         }
         // 3
         for account in accountKeys.inUse {
-            let (state, origin) = (accounts[Int(account)], accountKeys[account].origin)
+            let state = accounts[Int(account)]
             assert(state.ready.elements.count == ready[Int(account)], "the ready ones are counted")
             assert(Int(state.underWay) == sent[Int(account)], "attempts of accounts are counted")
             let isIn = accountPositions[account] >= 0
@@ -52,9 +52,11 @@ extension ModifierQueue {
                 assert(isTried, "a probe is under way")
             }
             guard isIn else { continue }
-            let element = origins[Int(origin)].accounts.elements[Int(accountPositions[account])]
+            let user = users[Int(state.user)]
+            let element = user.accounts.elements[Int(accountPositions[account])]
             assert(element.slot == account && element.key == state.turn, "by the least")
         }
+        checkUsers()
         assert(touchedOrigins.isEmpty, "an event sends all that may be sent")
         // 8
         for (first, members) in joined {
@@ -69,6 +71,17 @@ extension ModifierQueue {
             }
         }
         for number in groups.keys { assert(slots[number] != nil, "a group has its leader") }
+    }
+
+    private func checkUsers() {
+        for user in userKeys.inUse {
+            let (state, position) = (users[Int(user)], Int(userPositions[user]))
+            let own = accountKeys.inUse.map { accounts[Int($0)] }.filter { $0.user == user }
+            let sent = own.reduce(0) { $0 + $1.underWay }
+            assert(state.underWay == sent, "attempts of users are counted")
+            let inTurn = origins[Int(userKeys[user].origin)].users.elements
+            assert(state.turn == (position < 0 ? nil : inTurn[position].key), "users are in turn")
+        }
     }
 
     private func check(_ slot: Int32) {

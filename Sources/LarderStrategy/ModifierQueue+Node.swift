@@ -125,7 +125,30 @@ extension ModifierQueue {
         let origin: Int32
     }
 
+    struct OriginUserKey: Hashable, Sendable {
+        let uid: UInt32?
+        let origin: Int32
+    }
+
+    /// The accounts of a user at an origin.
+    struct OriginUser: Sendable {
+        /// The accounts that have a ready modifier, in turn.
+        var accounts = SlotHeap<Turn>()
+        /// Attempts of all its accounts between their send step and their end.
+        var underWay: Int32 = 0
+        /// The ``ModifierQueue/turns`` at its last attempt, or at its first modifier.
+        var lastTurn: Int64 = 0
+
+        /// The place among the users of its origin; nil without a ready modifier.
+        var turn: Turn? {
+            accounts.first.map { account in
+                Turn(underWay: underWay, lastTurn: lastTurn, first: account.key.first)
+            }
+        }
+    }
+
     struct OriginAccount: Sendable {
+        let user: Int32
         /// The modifiers that may be sent, by their numbers.
         var ready = SlotHeap<ModifierNumber>()
         /// The modifiers that wait for a credential: the origin refused theirs, or there is none.
@@ -139,25 +162,26 @@ extension ModifierQueue {
         /// The ``ModifierQueue/turns`` at its last attempt, or at its first modifier.
         var lastTurn: Int64 = 0
 
-        /// The place among the accounts of its origin; nil without a ready modifier.
-        var turn: AccountTurn? {
-            ready.first.map { AccountTurn(underWay: underWay, lastTurn: lastTurn, first: $0.key) }
+        /// The place among the accounts of its user; nil without a ready modifier.
+        var turn: Turn? {
+            ready.first.map { Turn(underWay: underWay, lastTurn: lastTurn, first: $0.key) }
         }
 
         /// Whether nothing about the account itself keeps its modifiers from being sent.
         var mayBeAsked: Bool { access.admits && rest.admits }
     }
 
-    /// The order of accounts: fewer attempts under way go first, then the account that has waited
-    /// longer since its last attempt, then the earlier modifier.
+    /// The order of an origin's users, and of each user's accounts: fewer attempts under way go
+    /// first, then who has waited longer since the last attempt, then the earlier modifier.
     ///
-    /// So the writes of one user do not wait for all earlier writes of another one.
-    struct AccountTurn: Comparable, Sendable {
+    /// So the writes of one user do not wait for all earlier writes of another one, however many
+    /// accounts that one names.
+    struct Turn: Comparable, Sendable {
         let underWay: Int32
         let lastTurn: Int64
         let first: ModifierNumber
 
-        static func < (turn: AccountTurn, other: AccountTurn) -> Bool {
+        static func < (turn: Turn, other: Turn) -> Bool {
             (turn.underWay, turn.lastTurn, turn.first)
                 < (other.underWay, other.lastTurn, other.first)
         }
@@ -209,8 +233,8 @@ extension ModifierQueue {
         var availability = OriginAvailability.open
         /// Attempts between their send step and their end.
         var underWay = 0
-        /// The origin's accounts that have a ready modifier, in turn.
-        var accounts = SlotHeap<AccountTurn>()
+        /// The users whose accounts have a ready modifier, in turn.
+        var users = SlotHeap<Turn>()
         /// Whether a modifier may be sendable now that was not before.
         var isTouched = false
         /// Attempts in a row that ended without an effect; two are an outage.

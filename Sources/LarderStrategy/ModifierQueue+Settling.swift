@@ -174,7 +174,10 @@ extension ModifierQueue {
         freeSlots.append(slot)
         if accountKeys.release(account) {
             accountTimers.remove(account, &accountTimerPositions)
-            origins[Int(key.origin)].accounts.remove(account, &accountPositions)
+            let user = accounts[Int(account)].user
+            users[Int(user)].accounts.remove(account, &accountPositions)
+            let turn = userKeys.release(user) ? nil : users[Int(user)].turn
+            origins[Int(key.origin)].users.set(user, turn, &userPositions)
         }
         _ = owners.release(key.owner)
     }

@@ -79,8 +79,9 @@ package import LarderModel
 /// 1. A modifier is being sent only if no earlier one shares a lane, and it has no dependency
 ///    left. So each lane has one in flight at most.
 /// 2. At most ``Limits/modifiersInFlightMax`` attempts are under way at an origin.
-/// 3. Every ready modifier is in its account's `ready`. The account is in its origin's `accounts`,
-///    unless its access or its Retry-After forbids to send.
+/// 3. Every ready modifier is in its account's `ready`. The account is in its user's `accounts`,
+///    and the user in its origin's `users`, unless the account's access or Retry-After forbids to
+///    send.
 /// 4. Each state that ends after a time has its wake time.
 /// 5. A step happens once: a modifier leaves only after its settle step, or once an answer has
 ///    settled it.
@@ -102,6 +103,8 @@ package struct ModifierQueue: Sendable {
     var origins: [Origin] = []
     var accountKeys = Interned<OriginAccountKey>()
     var accounts: [OriginAccount] = []
+    var userKeys = Interned<OriginUserKey>()
+    var users: [OriginUser] = []
     var lanes = LaneTable()
 
     /// The unsettled modifiers that each modifier depends on.
@@ -123,6 +126,7 @@ package struct ModifierQueue: Sendable {
     var timerPositions = SlotPositions()
     var readyPositions = SlotPositions()
     var accountPositions = SlotPositions()
+    var userPositions = SlotPositions()
     var originTimerPositions = SlotPositions()
     var accountTimerPositions = SlotPositions()
     var touchedOrigins: [Int32] = []
@@ -188,14 +192,14 @@ package struct ModifierQueue: Sendable {
     /// The number of moves in heaps so far, which is the work that grows with the queue.
     package var moves: Int {
         timerPositions.moves + originTimerPositions.moves + accountTimerPositions.moves
-            + readyPositions.moves + accountPositions.moves
+            + readyPositions.moves + accountPositions.moves + userPositions.moves
     }
 
     // MARK: Sending
 
     private mutating func start(_ origin: Int32, _ actions: inout [Action], _ now: Duration) {
         while origins[Int(origin)].underWay < Limits.modifiersInFlightMax,
-            let account = origins[Int(origin)].accounts.first?.slot
+            let user = origins[Int(origin)].users.first?.slot
         {
             let outage: Outage?
             switch origins[Int(origin)].availability {
@@ -203,9 +207,9 @@ package struct ModifierQueue: Sendable {
             case .down(let known, let probe) where probe <= now: outage = known
             case .down, .rampingUp, .halfOpen, .setOffline: return
             }
-            guard let slot = accounts[Int(account)].ready.first?.slot else {
-                preconditionFailure("a ready account has a ready modifier")
-            }
+            guard let account = users[Int(user)].accounts.first?.slot,
+                let slot = accounts[Int(account)].ready.first?.slot
+            else { preconditionFailure("a user in turn has an account with a ready modifier") }
             if let outage, outage.isCaptive, !nodes[Int(slot)].isRepeatable {
                 return probe(origin, outage, &actions, now)
             }
@@ -215,8 +219,10 @@ package struct ModifierQueue: Sendable {
             noteTrial(of: account, number)
             origins[Int(origin)].underWay += 1
             accounts[Int(account)].underWay += 1
+            users[Int(user)].underWay += 1
             turns += 1
             accounts[Int(account)].lastTurn = turns
+            users[Int(user)].lastTurn = turns
             var wasUnknown = false
             if case .waiting(.unknown) = nodes[Int(slot)].state { wasUnknown = true }
             nodes[Int(slot)].state = .committingSend(wasUnknown: wasUnknown)
@@ -249,15 +255,13 @@ package struct ModifierQueue: Sendable {
         refreshParty(node.account)
     }
 
-    /// Sorts an account by its turn, or removes it from its origin's `accounts`.
+    /// Sorts an account and its user by their turns, or removes them from those in turn.
     mutating func refreshParty(_ account: Int32) {
-        let origin = accountKeys[account].origin
-        if accounts[Int(account)].mayBeAsked, let turn = accounts[Int(account)].turn {
-            origins[Int(origin)].accounts.set(account, turn, &accountPositions)
-            touch(origin)
-        } else {
-            origins[Int(origin)].accounts.remove(account, &accountPositions)
-        }
+        let (origin, user) = (accountKeys[account].origin, accounts[Int(account)].user)
+        let turn = accounts[Int(account)].mayBeAsked ? accounts[Int(account)].turn : nil
+        users[Int(user)].accounts.set(account, turn, &accountPositions)
+        origins[Int(origin)].users.set(user, users[Int(user)].turn, &userPositions)
+        if turn != nil { touch(origin) }
     }
 
     // MARK: Steps

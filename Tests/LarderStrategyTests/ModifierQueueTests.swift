@@ -334,6 +334,29 @@ struct ModifierQueueTests {
         #expect(script.finish(22, .confirmed(.none)) == [10])
     }
 
+    @Test("A user's modifier is sent next, however many accounts another user names (case 14)")
+    mutating func turnsOfUsers() throws {
+        let origin = script.origin
+        func records(_ numbers: ClosedRange<Int64>, of uid: UInt32) throws -> [ModifierRecord] {
+            try numbers.map { number in
+                ModifierRecord(
+                    number: ModifierNumber(number),
+                    scope: .own(uid: uid, account: try AccountName("a\(number)")),
+                    origin: origin,
+                    lanes: [],
+                    resends: true
+                )
+            }
+        }
+        let (first, later) = (try records(1...20, of: 1_000), try records(21...22, of: 1_001))
+        #expect(script.add(first) == Array(1...8))
+        #expect(script.add(later).isEmpty)
+        #expect(script.finish(5, .confirmed(.none)) == [21])
+        #expect(script.finish(1, .confirmed(.none)) == [22])
+        #expect(script.finish(21, .confirmed(.none)) == [9])
+        #expect(script.finish(22, .confirmed(.none)) == [10])
+    }
+
     @Test("An account without a turn goes before those that have had one")
     mutating func lateAccount() throws {
         // Eight accounts with three modifiers each, then one more account.
