@@ -11,9 +11,9 @@ import Synchronization
 /// Every step starts from the lists and the pins in `state.db`, so that a step that was cut off is
 /// done again. The task begins with the first set, and runs until the daemon ends.
 ///
-/// Each set in turn gets a step of at most ``Limits/prefetchStepRowsMax`` rows, so that a long list
-/// holds up no other user's set. The failure of one set keeps none from its turn. The queries of a
-/// user's sets are evaluated in a task of their own.
+/// Each set of a user in turn gets a step of at most ``Limits/prefetchStepRowsMax`` rows. The
+/// failure of one set keeps none from its turn. Each user's sets are filled in a task of their own,
+/// and their queries are evaluated in another one, so that no user waits for another.
 final class PrefetchRunner: Sendable {
     private struct State {
         var isRunning = false
@@ -32,6 +32,10 @@ final class PrefetchRunner: Sendable {
         /// Users whose sets are being evaluated, and the sets that have a new list since a look.
         var querying: Set<UInt32> = []
         var queried: Set<Int64> = []
+        /// Users whose sets are being filled, with the sets that a look has found meanwhile.
+        var filling: [UInt32: [PrefetchSet]] = [:]
+        /// Users whose next turn looks at every set.
+        var whole: Set<UInt32> = []
         /// The moment of the boot clock at which each set ends, and the end that was stored then.
         var ends: [Int64: (stored: Timestamp, due: Duration)] = [:]
         /// Failures in a row of each set whose pins could not be written, and the next attempt.
@@ -122,7 +126,6 @@ final class PrefetchRunner: Sendable {
         }
     }
 
-    /// Does a part of what is to be done.
     private func step(_ context: EngineContext) async -> Next {
         let now = context.clock.monotonic()
         let isWhole = state.withLock { state in
@@ -131,23 +134,12 @@ final class PrefetchRunner: Sendable {
             return true
         }
         var next = Next()
-        let roomCame = state.withLock { state in
-            defer { state.roomCame = [] }
-            return state.roomCame
-        }
         do throws(StoreError) {
             let all = try await context.store.prefetches.sets(.all)
             let sets = try await expire(all, context, &next)
             try await release(context, &next)
             query(sets, context, &next)
-            for set in sets {
-                do throws(StoreError) {
-                    let hasRoom = roomCame.contains(set.scope.uid)
-                    try await fill(set, isWhole: isWhole, hasRoom: hasRoom, context, &next)
-                } catch {
-                    note(error, context, &next)
-                }
-            }
+            fill(sets, isWhole: isWhole, context, &next)
             for name in state.withLock({ $0.changed }) {
                 try await repoll(name, context)
                 _ = state.withLock { $0.changed.remove(name) }
@@ -185,7 +177,11 @@ final class PrefetchRunner: Sendable {
         }
         let numbers = Set(left.map(\.number))
         state.withLock { state in
-            state.told = state.told.filter { numbers.contains($0.key) }
+            // A turn that goes on tells no other state of a set that is gone.
+            let isFilling = !state.filling.isEmpty
+            state.told = state.told.filter {
+                numbers.contains($0.key) || isFilling && $0.value == .removed
+            }
             state.pinned = state.pinned.filter { numbers.contains($0.key) }
             state.queries = state.queries.filter { numbers.contains($0.key) }
             state.failures = state.failures.filter { numbers.contains($0.key) }
@@ -226,6 +222,55 @@ final class PrefetchRunner: Sendable {
             state.withLock { $0.hasReleased = true }
             throw error
         }
+    }
+
+    /// Begins a turn of each user's sets, or leaves another turn to the task that fills them.
+    private func fill(
+        _ sets: [PrefetchSet],
+        isWhole: Bool,
+        _ context: EngineContext,
+        _ next: inout Next
+    ) {
+        let now = context.clock.monotonic()
+        for due in state.withLock({ $0.failures.values.map(\.due) }) { next.come(after: due - now) }
+        for case (let uid?, let sets) in Dictionary(grouping: sets, by: \.scope.uid) {
+            let isBusy = state.withLock { state in
+                if isWhole { state.whole.insert(uid) }
+                return state.filling.updateValue(sets, forKey: uid) != nil
+            }
+            if isBusy { continue }
+            _ = context.work.add {
+                await Reading.$current.withValue(.asked(by: .uid(uid))) {
+                    while let sets = self.nextTurn(of: uid) { await self.fill(sets, uid, context) }
+                }
+            }
+        }
+    }
+
+    private func nextTurn(of uid: UInt32) -> [PrefetchSet]? {
+        state.withLock { state -> [PrefetchSet]? in
+            let sets = state.filling[uid] ?? []
+            state.filling[uid] = sets.isEmpty ? nil : []
+            return sets.isEmpty ? nil : sets
+        }
+    }
+
+    private func fill(_ sets: [PrefetchSet], _ uid: UInt32, _ context: EngineContext) async {
+        let (isWhole, hasRoom) = state.withLock { state in
+            (state.whole.remove(uid) != nil, state.roomCame.remove(uid) != nil)
+        }
+        var next = Next()
+        for set in sets {
+            do throws(StoreError) {
+                try await fill(set, isWhole: isWhole, hasRoom: hasRoom, context, &next)
+            } catch {
+                note(error, context, &next)
+            }
+        }
+        listeners.tell()
+        if next.hasMore { isUrgent.raise() }
+        // The next look finds when what failed is due.
+        if next.hasMore || next.wait < Limits.prefetchRestTime { ring() }
     }
 
     private func fill(
@@ -277,10 +322,7 @@ final class PrefetchRunner: Sendable {
     ) async -> StoreError? {
         let now = context.clock.monotonic()
         let failed = state.withLock { $0.failures[set.number] }
-        if let failed, failed.due > now {
-            next.come(after: failed.due - now)
-            return nil
-        }
+        if let failed, failed.due > now { return nil }
         do throws(StoreError) {
             if try await pin(set, context) { next.hasMore = true }
             state.withLock { $0.failures[set.number] = nil }
@@ -289,7 +331,6 @@ final class PrefetchRunner: Sendable {
             let count = min((failed?.count ?? 0) + 1, 6)
             let pause = min(Limits.pinRetryBase * (1 << count), Limits.prefetchRestTime)
             state.withLock { $0.failures[set.number] = (count, now + pause) }
-            next.come(after: pause)
             return error
         }
     }
@@ -371,9 +412,8 @@ final class PrefetchRunner: Sendable {
         }
         for (uid, sets) in due where state.withLock({ $0.querying.insert(uid).inserted }) {
             _ = context.work.add {
-                for set in sets {
-                    let reading = Reading.asked(by: .uid(uid))
-                    await Reading.$current.withValue(reading) { await self.query(set, context) }
+                await Reading.$current.withValue(.asked(by: .uid(uid))) {
+                    for set in sets { await self.query(set, context) }
                 }
                 self.state.withLock { _ = $0.querying.remove(uid) }
                 self.isUrgent.raise()
@@ -448,35 +488,5 @@ final class PrefetchRunner: Sendable {
         return
             refreshes
             .setPin(id, scope, at: attempt.name, every: least, since: answered, context)
-    }
-
-    // MARK: States
-
-    /// The state of a set: it is filling while an entry is being fetched, or is about to be.
-    func stateNow(
-        of set: PrefetchSet,
-        _ counts: PrefetchCounts,
-        _ context: EngineContext
-    ) async throws(StoreError) -> PrefetchState {
-        guard counts.held < counts.items else { return .ready }
-        let open = counts.waiting.filter { waiting in
-            waiting.key.map { !$0.isPaused(for: set.scope, context) } ?? true
-        }
-        guard !open.isEmpty else { return .incomplete }
-        let scope = context.store.key(for: set.scope)
-        guard context.keeper.hasTrouble(in: scope) else { return .filling }
-        let missing = try await context.store.prefetches.missing(set)
-        let isFetching = missing.contains { item in
-            item.trouble == nil && item.origin.map { !$0.isPaused(for: set.scope, context) } ?? true
-                && context.keeper.trouble(of: TargetName(scope, item.id)) == nil
-        }
-        return isFetching ? .filling : .incomplete
-    }
-}
-
-extension OriginName {
-    /// Whether nothing is asked of the origin for an account now.
-    func isPaused(for scope: Scope, _ context: EngineContext) -> Bool {
-        context.originStates.refreshPause(of: self, for: scope) != nil
     }
 }

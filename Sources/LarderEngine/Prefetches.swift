@@ -205,6 +205,36 @@ package struct Prefetches: EnginePart {
     }
 }
 
+extension PrefetchRunner {
+    /// The state of a set: it is filling while an entry is being fetched, or is about to be.
+    func stateNow(
+        of set: PrefetchSet,
+        _ counts: PrefetchCounts,
+        _ context: EngineContext
+    ) async throws(StoreError) -> PrefetchState {
+        guard counts.held < counts.items else { return .ready }
+        let open = counts.waiting.filter { waiting in
+            waiting.key.map { !$0.isPaused(for: set.scope, context) } ?? true
+        }
+        guard !open.isEmpty else { return .incomplete }
+        let scope = context.store.key(for: set.scope)
+        guard context.keeper.hasTrouble(in: scope) else { return .filling }
+        let missing = try await context.store.prefetches.missing(set)
+        let isFetching = missing.contains { item in
+            item.trouble == nil && item.origin.map { !$0.isPaused(for: set.scope, context) } ?? true
+                && context.keeper.trouble(of: TargetName(scope, item.id)) == nil
+        }
+        return isFetching ? .filling : .incomplete
+    }
+}
+
+extension OriginName {
+    /// Whether nothing is asked of the origin for an account now.
+    func isPaused(for scope: Scope, _ context: EngineContext) -> Bool {
+        context.originStates.refreshPause(of: self, for: scope) != nil
+    }
+}
+
 extension Problem {
     fileprivate static func noSuchSet(_ name: PrefetchName) -> Problem {
         Problem(.noSuchSet, "there is no set '\(name)'")

@@ -462,6 +462,27 @@ struct PrefetchTests {
             try await fixture.until { try await prefetches.report(name, other).state == .ready }
         }
     }
+
+    @Test("The pins of one user's set delay no set of another user (S43)")
+    func pinsOfAnother() async throws {
+        let hold = StepHold()
+        try await EngineFixture.run(.with { $0.store.faults = hold }) { fixture in
+            defer { hold.release() }
+            serve(in: fixture)
+            let prefetches = fixture.engine.prefetches
+            hold.arm("AND pin.claim IS NULL AND item.problem IS NULL")
+            _ = try await prefetches.put(
+                PrefetchName("set"),
+                fixture.command(["/a"]),
+                fixture.scope
+            )
+            try await fixture.until { !hold.reached.all.isEmpty }
+            let other = fixture.engine.store.key(for: .own(uid: 2_000, account: .default))
+            let name = try PrefetchName("other")
+            _ = try await prefetches.put(name, fixture.command(["/b"]), other)
+            try await fixture.until { try await prefetches.report(name, other).state == .ready }
+        }
+    }
 }
 
 extension Watch {
