@@ -142,7 +142,7 @@ package struct Credentials: EnginePart {
 
     private func changed(_ name: CredentialName, _ state: String) {
         // Answers that are ready to be sent again may be from a row that the user sees no more.
-        store.setOrigins(context.origins.names(table))
+        store.noteCredentialChange()
         context.modifiers.post(
             .told { $0.credentialChanged(at: name.origin, of: name.scope, now: $1) }
         )

@@ -147,10 +147,11 @@ final class SharedCacheState: Sendable {
         get { knownOrigins.withLock { $0 } }
         set {
             knownOrigins.withLock { $0 = newValue }
-            originChanges.add(1, ordering: .releasing)
+            noteOriginChange()
         }
     }
 
+    func noteOriginChange() { originChanges.add(1, ordering: .releasing) }
     var originsVersion: Int { originChanges.load(ordering: .acquiring) }
     func abandon(_ upload: UploadID) { abandoned.withLock { $0.append(upload) } }
     func takeAbandoned() -> [UploadID] { abandoned.withLock { exchange(&$0, with: []) } }

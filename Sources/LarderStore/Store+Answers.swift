@@ -4,6 +4,9 @@ import LarderNormalize
 extension Store {
     package func setOrigins(_ names: OriginNames) { shared.origins = names }
 
+    /// Users may see other rows than before, under the same origins.
+    package func noteCredentialChange() { shared.noteOriginChange() }
+
     /// Merges an answer's entities into the known ones and stores its own part, in one step.
     ///
     /// A durable answer goes into `state.db` with its entities. If `fence` covers its id or one of
