@@ -312,7 +312,6 @@ package enum LogKey: String {
     case path
     case count
     case version
-    case duration = "duration_ms"
 }
 
 extension Logger.Metadata {

@@ -1,6 +1,6 @@
 import LarderJSON
 package import LarderModel
-package import LarderNormalize
+import LarderNormalize
 package import LarderStore
 package import LarderStrategy
 import LarderWire
@@ -425,7 +425,6 @@ package typealias ModifierRequest = LarderStrategy.ModifierRequest
 package typealias ModifierState = LarderModel.ModifierState
 package typealias NormalizedUsage = LarderStore.NormalizedUsage
 package typealias PinState = LarderModel.PinState
-package typealias Reference = LarderNormalize.Reference
 package typealias TargetName = LarderStore.TargetName
 package typealias Timestamp = LarderModel.Timestamp
 package typealias WatchKind = LarderModel.WatchKind

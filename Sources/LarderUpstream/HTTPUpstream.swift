@@ -157,6 +157,7 @@ package final class HTTPUpstream: Upstream {
         return outcome
     }
 
+    /// Ends every connection; requests under way fail, and none may follow.
     package func shutdown() async { await clients.shutdown() }
 
     /// The URL names only the host: ``RequestHandler`` writes the target from the marks.

@@ -135,7 +135,4 @@ package protocol Upstream: Sendable {
     ///
     /// The body of the answer is not read.
     func check(_ request: UpstreamRequest) async -> UpstreamCheck
-
-    /// Ends every connection; requests under way fail. No request may follow.
-    func shutdown() async
 }

@@ -93,8 +93,6 @@ package final class ScriptedUpstream: Upstream {
         }
     }
 
-    package func shutdown() async {}
-
     /// Takes an upload as an origin does, up to its end or its break.
     private func receive(_ upload: UpstreamUpload) async {
         var bytes: [UInt8] = []

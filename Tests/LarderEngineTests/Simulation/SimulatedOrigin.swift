@@ -176,6 +176,4 @@ final class SimulatedOrigin: Upstream {
     func check(_ request: UpstreamRequest) async -> UpstreamCheck {
         UpstreamCheck(connection: nil, outcome: .failed(.cancelled))
     }
-
-    func shutdown() async {}
 }
