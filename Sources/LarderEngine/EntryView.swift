@@ -160,39 +160,37 @@ struct EntryReader {
         }
     }
 
+    /// Call it while the reader holds one moment.
     private func unmarked<Row>(
         of id: EntryID,
         in lookupScopes: LookupScopes?,
         row: (borrowing EntryRow, Overlay) -> Row
     ) throws(StoreError) -> EntryView<Row>? {
-        try reader.inConsistentSnapshot { () throws(StoreError) -> EntryView<Row>? in
-            var overlay = Overlay.none
-            if form == .view {
-                if let changes = try reader.targets.changes(ofVariant: id, scope) {
-                    let base = try base(
-                        of: id,
-                        in: (lookupScopes ?? context.lookupScopes(scope, id)).scopes
-                    )
-                    return try view(of: id, changes, on: base, row)
-                }
-                if let target = try reader.targets.target(scope, id) {
-                    return try view(of: id, target.changes, on: base(of: target), row)
-                }
-                try overlay.addFailures(of: id, scope, reader)
+        var overlay = Overlay.none
+        if form == .view {
+            if let changes = try reader.targets.changes(ofVariant: id, scope) {
+                let base = try base(
+                    of: id,
+                    in: (lookupScopes ?? context.lookupScopes(scope, id)).scopes
+                )
+                return try view(of: id, changes, on: base, row)
             }
-            var found = try self.row(id, in: scope, overlay, row)
-            if found == nil,
-                let shared = lookupScopes.map(\.shared) ?? context.sharedScope(of: id, for: scope)
-            {
-                found = try self.row(id, in: shared, overlay, row)
+            if let target = try reader.targets.target(scope, id) {
+                return try view(of: id, target.changes, on: base(of: target), row)
             }
-            // The state of an entity and its modifiers count more than an earlier tombstone of its
-            // URL.
-            let gone = (found ?? nil)?.tombstone
-            guard gone != nil || form == .view && found == nil else { return found ?? nil }
-            let made: EntryView<Row>? = try entityView(at: id, gone: gone)
-            return made ?? found ?? nil
+            try overlay.addFailures(of: id, scope, reader)
         }
+        var found = try self.row(id, in: scope, overlay, row)
+        if found == nil,
+            let shared = lookupScopes.map(\.shared) ?? context.sharedScope(of: id, for: scope)
+        {
+            found = try self.row(id, in: shared, overlay, row)
+        }
+        // The state of an entity and its modifiers count more than an earlier tombstone of its URL.
+        let gone = (found ?? nil)?.tombstone
+        guard gone != nil || form == .view && found == nil else { return found ?? nil }
+        let made: EntryView<Row>? = try entityView(at: id, gone: gone)
+        return made ?? found ?? nil
     }
 
     func head(of id: EntryID) throws(StoreError) -> EntryHead? {

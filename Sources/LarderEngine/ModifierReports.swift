@@ -26,23 +26,17 @@ struct ModifierReports: EnginePart {
         _ scope: ScopeKey
     ) async throws(Problem) -> ModifierReport {
         let found = try await storingAll { () async throws(StoreError) -> ModifierReport? in
-            if let whole = try await told(number, bytesMax: Limits.inlineJSONBytesMax) {
-                return try await report(of: whole, scope)
-            }
+            let whole = try await store.modifiers.whole(
+                number,
+                bodyBytesMax: Limits.inlineJSONBytesMax
+            )
+            if let whole { return try await report(of: whole, scope) }
             let settled = try await store.modifiers.settled(number, of: scope)
             if let settled { return ModifierReport(settled) }
             return try await store.modifiers.unreadable(number).map { ModifierReport($0) }
         }
         guard let found else { throw .noSuchModifier(id) }
         return found
-    }
-
-    /// A modifier with as much of its request's body as a report has.
-    private func told(
-        _ number: ModifierNumber,
-        bytesMax: Int
-    ) async throws(StoreError) -> WholeModifier? {
-        try await store.modifiers.whole(number, bodyBytesMax: bytesMax)
     }
 
     private func report(
@@ -167,7 +161,8 @@ struct ModifierReports: EnginePart {
         }
         // The daemon may have lost some changes of an unreadable one, and not the modifier itself.
         let bytesMax = Limits.quotedBodyBytesMax
-        guard let whole = try await told(row.number, bytesMax: bytesMax) else {
+        let found = try await store.modifiers.whole(row.number, bodyBytesMax: bytesMax)
+        guard let whole = found else {
             return try await store.modifiers.unreadable(row.number).map { ModifierReport($0) }
         }
         var report = await report(of: whole.modifier)

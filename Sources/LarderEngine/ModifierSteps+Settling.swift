@@ -95,7 +95,8 @@ extension ModifierSteps {
     }
 
     private func count(_ whole: WholeModifier, _ outcomeText: ModifierQueue.Outcome) {
-        let isRevert = if case .failed = outcomeText { whole.showsSomething } else { false }
+        let isRevert =
+            if case .failed = outcomeText { !whole.changedTargets.isEmpty } else { false }
         context.meter.count { counts in
             switch outcomeText {
             case .confirmed: counts.modifiers.confirmed += 1

@@ -265,11 +265,6 @@ extension WholeModifier {
         changes.last { $0.id == id }.flatMap { try? Effect(parsing: $0.effect) }
     }
 
-    /// Whether an effect of it is shown, as far as it fits.
-    var showsSomething: Bool {
-        changes.contains { (try? Effect(parsing: $0.effect)).map { $0 != .none } ?? false }
-    }
-
     /// The change of a dead letter, as JSON: base of a target, and the view of it with only this
     /// modifier.
     ///
