@@ -299,10 +299,10 @@ final class Following {
         flag.lower()
     }
 
-    /// Call this after a read, with the byte count and the scope of the row; 0 and nil if there is
-    /// none.
-    func rowWasRead(bytes: Int64, in place: ScopeKey?) {
-        let place = place ?? lookupScopes.own
+    /// Call this after a read, with the entry and the scope of the row; nil if there is none.
+    func rowWasRead(_ entry: Entry?, in place: ScopeKey?) {
+        answered = entry?.storedAt
+        let (place, bytes) = (place ?? lookupScopes.own, Int64(entry?.body.byteCount ?? 0))
         if let held, held == (bytes, place) { return }
         // Before the old place is let go, as they may be the same.
         context.store.protect(place, id)
@@ -311,11 +311,6 @@ final class Following {
             return context.store.release(place, id)
         }
         held = (bytes, place)
-    }
-
-    func rowWasRead(_ entry: Entry?, in place: ScopeKey?) {
-        answered = entry?.storedAt
-        rowWasRead(bytes: Int64(entry?.body.byteCount ?? 0), in: place)
     }
 
     /// Has the row refreshed if a request asks for it; false if its user has too many such rows, as

@@ -271,12 +271,6 @@ final class PinFetchRunner: Sendable {
             return isOfEntryAlone(outcome, attempt, context)
         }
         var rest = attempts.prefix(Limits.pinsAskedInTurnMax)
-        guard width > 1 else {
-            for attempt in rest {
-                guard goesOn(after: await attempt.run(), of: attempt) else { break }
-            }
-            return post(isReached ? .reached(line) : .notReached(line))
-        }
         await withTaskGroup(of: (attempt: PinAttempt, outcome: PinAttempt.Outcome).self) { group in
             var running = 0
             while true {

@@ -162,16 +162,16 @@ struct WatchSession {
         do throws(StoreError) {
             let now = context.clock.now()
             let row = try await context.store.read {
-                reader throws(StoreError) -> (bytes: Int64, place: ScopeKey?) in
+                reader throws(StoreError) -> (entry: Entry, place: ScopeKey)? in
                 for place in lookupScopes.scopes {
                     guard !reader.isHidden(id, in: place, from: lookupScopes.own),
                         let entry = try reader.entry(place, id, now: now)
                     else { continue }
-                    return (bytes: Int64(entry.body.byteCount), place: place)
+                    return (entry, place)
                 }
-                return (bytes: 0, place: ScopeKey?.none)
+                return nil
             }
-            following.rowWasRead(bytes: row.bytes, in: row.place)
+            following.rowWasRead(row?.entry, in: row?.place)
         } catch {
             context.noteUnread(error)
         }
