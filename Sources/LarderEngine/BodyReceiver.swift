@@ -178,14 +178,15 @@ package struct BlobUpload: ~Copyable {
     }
 }
 
-/// Hands a body, piece by piece, from the flight that reads it to the client that receives it.
+/// Hands an answer's body, piece by piece, from the flight that reads it to the client, or a
+/// write's body from the client to the origin.
 ///
-/// The flight reads no faster than the client takes the pieces.
+/// The sending side reads no faster than the other takes the pieces.
 ///
 /// Invariants:
-/// 1. At most one piece is here: the flight offers the next after the client took the last.
+/// 1. At most one piece is here: the next is offered after the last was taken.
 /// 2. The first call of ``finish(isWhole:)`` decides the outcome; no piece is handed over after it.
-final class BodyPipe: Sendable {
+package final class BodyPipe: Sendable {
     typealias BrokenOff = PassThroughBody.BrokenOff
 
     private let (pieces, offering) = AsyncStream<[UInt8]>.makeStream()
@@ -196,14 +197,14 @@ final class BodyPipe: Sendable {
     /// Whether the flight stores the body, too, and goes on without the client.
     let isStored: Bool
 
-    init(isStored: Bool = false) {
+    package init(isStored: Bool = false) {
         self.isStored = isStored
     }
 
-    /// Returns true once the client took the piece, and false if the client wants no more.
+    /// Returns true once the piece was taken, and false if no more is wanted.
     ///
     /// Cancelling the calling task breaks the body off.
-    func offer(_ piece: [UInt8]) async -> Bool {
+    package func offer(_ piece: [UInt8]) async -> Bool {
         if case .enqueued = offering.yield(piece) {
             for await _ in takings { return true }
         }
@@ -222,8 +223,8 @@ final class BodyPipe: Sendable {
         return nil
     }
 
-    /// The origin's answer is over, or the client wants no more; neither side waits any longer.
-    func finish(isWhole: Bool) {
+    /// The body is over, or no more of it is wanted; neither side waits any longer.
+    package func finish(isWhole: Bool) {
         self.isWhole.withLock { $0 = $0 ?? isWhole }
         offering.finish()
         taking.finish()

@@ -12,7 +12,8 @@ package struct PassedWrite: Sendable {
     package enum Body: Sendable {
         case none
         case bytes([UInt8])
-        case upload(UploadBody)
+        /// The body as it comes from the client; the byte count is nil if it comes in chunks.
+        case upload(BodyPipe, byteCount: Int64?)
     }
 
     let method: String
@@ -21,23 +22,6 @@ package struct PassedWrite: Sendable {
     let headers: HeaderFields
     let isSafe: Bool
     let scope: ScopeKey
-}
-
-/// The body of a write on its way from the client to the origin, piece by piece.
-///
-/// The client sends no faster than the origin takes the pieces.
-package final class UploadBody: Sendable {
-    fileprivate let pipe = BodyPipe()
-    /// Nil for a body in chunks.
-    fileprivate let byteCount: Int64?
-
-    package init(byteCount: Int64?) { self.byteCount = byteCount }
-
-    /// Returns once the piece is taken; false if no more is wanted.
-    package func offer(_ piece: [UInt8]) async -> Bool { await pipe.offer(piece) }
-
-    /// Ends the body; only the first call counts.
-    package func finish(isWhole: Bool) { pipe.finish(isWhole: isWhole) }
 }
 
 /// Passes writes on to their origins.
@@ -251,7 +235,7 @@ private struct PassedWriteRun: Sendable {
     /// waits for it.
     func run() async -> Problem? {
         defer {
-            if case .upload(let upload) = body { upload.finish(isWhole: false) }
+            if case .upload(let pipe, _) = body { pipe.finish(isWhole: false) }
             answer.giveUp()
         }
         return await withTaskGroup(of: End.self) { group in
@@ -322,11 +306,11 @@ private struct PassedWriteRun: Sendable {
         switch body {
         case .none: break
         case .bytes(let bytes): request.body = bytes
-        case .upload(let upload):
+        case .upload(let pipe, let byteCount):
             request.purpose = .upload
-            request.upload = UpstreamUpload(byteCount: upload.byteCount) { [progress, context] in
+            request.upload = UpstreamUpload(byteCount: byteCount) { [progress, context] in
                 progress.awaitOthers()
-                let piece = try await upload.pipe.next()
+                let piece = try await pipe.next()
                 progress.awaitOrigin(now: context.clock.monotonic())
                 return piece
             }

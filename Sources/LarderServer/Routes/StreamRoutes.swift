@@ -215,11 +215,11 @@ struct RawRoutes {
             return await answer(with: try await send(write, .bytes(bytes)))
         }
         let place = try exchange.enterUpload()
-        let (exchange, upload) = (exchange, UploadBody(byteCount: exchange.announcedLength))
-        async let isWhole = exchange.pump(into: upload)
+        let (exchange, pipe) = (exchange, BodyPipe())
+        async let isWhole = exchange.pump(into: pipe)
         let reply: RawReply?
         do throws(Problem) {
-            reply = try await send(write, .upload(upload))
+            reply = try await send(write, .upload(pipe, byteCount: exchange.announcedLength))
         } catch {
             reply = .problem(error, HeaderFields())
         }
@@ -231,7 +231,7 @@ struct RawRoutes {
         }
         // An origin may answer before it has all of the body.
         exchange.body.hungUp()
-        upload.finish(isWhole: false)
+        pipe.finish(isWhole: false)
         _ = await isWhole
         withExtendedLifetime(place) {}
     }
@@ -402,17 +402,17 @@ struct RawRoutes {
 
 extension Exchange {
     /// Hands the body on while it arrives; false if it broke off, or if no more of it is wanted.
-    fileprivate func pump(into upload: UploadBody) async -> Bool {
+    fileprivate func pump(into pipe: BodyPipe) async -> Bool {
         var isWhole = false
         do throws(Problem) {
             while let piece = try await nextPiece() {
-                guard await upload.offer(Array(piece.readableBytesView)) else { return false }
+                guard await pipe.offer(Array(piece.readableBytesView)) else { return false }
             }
             isWhole = true
         } catch {
             isWhole = false
         }
-        upload.finish(isWhole: isWhole)
+        pipe.finish(isWhole: isWhole)
         return isWhole
     }
 }
