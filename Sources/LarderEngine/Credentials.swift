@@ -177,9 +177,7 @@ package struct Credentials: EnginePart {
         }
         return report
     }
-}
 
-extension Credentials {
     /// Waits until a client has to renew the credential of its account, and until its lease ends.
     ///
     /// `tell` takes the order and returns false if the client does not read it. The lease ends with

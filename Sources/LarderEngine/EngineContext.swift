@@ -141,9 +141,7 @@ final class EngineContext: Sendable {
     }
 
     func noteUnread(_ error: StoreError) { note("the cache was not read", error) }
-}
 
-extension EngineContext {
     /// The origin of a URL, with the credential of the scope's account.
     func origin(of url: WebURL, in scope: ScopeKey) throws(Problem) -> OriginSettings {
         guard let origin = admitted(origins.decide(url, for: scope.scope.uid)) else {
@@ -264,9 +262,7 @@ extension OriginSettings {
             hint: "Leave the header out, or use an origin without it."
         )
     }
-}
 
-extension OriginSettings {
     /// Refuses a header of a modifier that may be a secret: a modifier outlives its program, so it
     /// refers to the credential of its account instead.
     func refuseSecret(in headers: HeaderFields, of scope: Scope) throws(Problem) {

@@ -120,9 +120,7 @@ package final class Monitor: EnginePart {
         for (count, trouble) in counts where count > 0 { warnings.append("\(count) \(trouble)") }
         return warnings
     }
-}
 
-extension Monitor {
     /// The status of the queue, and one sentence for each problem that needs attention.
     ///
     /// However long the queue is, this reads one row.
@@ -159,9 +157,7 @@ extension Monitor {
         }
         return (queue, warnings)
     }
-}
 
-extension Monitor {
     /// Counts and times since the start, except those of the socket.
     package func stats() -> StatsReport {
         let counts = context.meter.counts

@@ -246,9 +246,7 @@ extension Flight.Plan {
         problem.pointer = rule.pointer
         return FlightOutcome(OriginRefusal(reply, bytes, isWhole: true), problem)
     }
-}
 
-extension Flight.Plan {
     /// The outcome of an answer that is too large for where it would go.
     ///
     /// The problem has the status if that is the reason why the answer is not stored.

@@ -210,9 +210,7 @@ final class ReadsInFlight: Sendable {
             for earlier in state.earlier(than: read) { state.answered[earlier]?.remove(row) }
         }
     }
-}
 
-extension ReadsInFlight {
     /// Keeps answers whose requests started before now from changing what a confirmed write has
     /// touched.
     ///

@@ -182,9 +182,7 @@ package final class HTTPUpstream: Upstream {
             throw .unreachable(host: request.url.host, reason: "its URL cannot be asked: \(error)")
         }
     }
-}
 
-extension HTTPUpstream {
     /// The body of a request whose delegate is on the event loop.
     ///
     /// The HTTP client forgets a connection if the answer ends before the body. So the last piece

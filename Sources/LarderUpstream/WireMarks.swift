@@ -15,9 +15,7 @@ struct WireMarks: Equatable {
     ///
     /// Nil if the request must not be sent a second time.
     var silence: TimeAmount?
-}
 
-extension WireMarks {
     private static let name = "Larder-Wire"
 
     func write(to headers: inout HTTPHeaders) {
