@@ -144,7 +144,6 @@ final class CredentialTable: Sendable {
         return state.withLock { $0.current(CredentialName(scope, at: origin.name), at: origin) }
     }
 
-    /// An origin's settings for the requests of a scope.
     func settings(of origin: OriginSettings, for scope: Scope) -> OriginSettings {
         guard let current = current(of: scope, at: origin) else { return origin }
         let name = CredentialName(scope, at: origin.name)

@@ -290,7 +290,6 @@ extension PendingExplanation {
 }
 
 extension Effect {
-    /// The name of the effect, or the names of several.
     fileprivate var name: String {
         if case .all(let effects) = self {
             effects.map(\.typeName).joined(separator: ", ")
@@ -331,7 +330,6 @@ extension ViewReport {
         }
     }
 
-    /// Reports the result of changes on a base.
     init(
         _ view: View,
         of base: TargetBase,

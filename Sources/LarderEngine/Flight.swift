@@ -17,7 +17,6 @@ final class Flight: Sendable {
         /// The number of the account's credential: a new one makes a new request.
         var credential: Int?
 
-        /// See ``FetchOrder/id``.
         var id: EntryID? { try? EntryID(url, content) }
     }
 
@@ -350,7 +349,6 @@ struct FlightAnswer: Sendable {
     /// Cookies that the origin sets; only the client that asked gets them, and they are not stored.
     var cookies = HeaderFields()
 
-    /// See ``Freshness/isResult(_:of:)``.
     var isResult: Bool { Freshness.isResult(status, of: entry.request?.method ?? .get) }
 
     init(entry: Entry, bytes: [UInt8]?, status: Int) {

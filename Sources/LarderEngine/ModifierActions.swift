@@ -3,7 +3,6 @@ package import LarderModel
 package import LarderStore
 package import LarderWire
 
-/// The modifiers of an action, checked.
 package enum ModifierActionOrder {
     case ids([ModifierID])
     /// All in a state, and of the origin if one is named.

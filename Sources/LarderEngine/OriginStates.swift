@@ -102,7 +102,6 @@ struct OriginStates: EnginePart {
         }
     }
 
-    /// Asks an origin for a path that is nowhere.
     private func askNowhere(
         _ origin: OriginSettings
     ) async throws(UpstreamError) -> (status: Int, headers: HeaderFields) {

@@ -19,7 +19,6 @@ package struct OriginTable: Sendable {
     private let byName: [OriginName: KnownOrigin]
     /// The rules of the origins whose answers are normalized.
     package let entityRules: [OriginName: EntityRules]
-    /// Whether any origin has rules for documents.
     private let hasDocuments: Bool
 
     package enum Decision: Equatable, Sendable {
@@ -294,7 +293,6 @@ final class OriginWaiters: Sendable {
         }
     }
 
-    /// The origins that clients wait for.
     var waitedFor: Set<OriginName> {
         origins.withLock { origins in Set(origins.filter { !$0.value.waiting.isEmpty }.keys) }
     }

@@ -188,7 +188,6 @@ private final class FirstReply: Sendable {
 
 /// A write on its way to its origin, and the answer on its way back.
 private struct PassedWriteRun: Sendable {
-    /// The end of a part of the run.
     private enum End {
         case sent(Problem?)
         /// The origin said nothing for the time that it has.

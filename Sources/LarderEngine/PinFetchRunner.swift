@@ -447,7 +447,6 @@ struct PinAttempt: Sendable {
 }
 
 extension Problem {
-    /// The trouble of a pin, as a problem.
     init(_ trouble: PinTrouble) {
         self.init(ProblemKind(rawValue: trouble.problem) ?? .internal, trouble.reason)
     }

@@ -165,7 +165,6 @@ extension EntryID {
 }
 
 extension OriginSettings {
-    /// Whether a POST to a URL is a read.
     func isPostRead(_ url: WebURL) -> Bool {
         !fetch.postReads.isEmpty && path(of: url).map(fetch.isPostRead) == true
     }
@@ -189,7 +188,6 @@ extension Flight.Plan {
         cached.map { $0.id != id && Variants.url(of: $0.id) != nil } ?? false
     }
 
-    /// The header fields of an attempt, with the validators of what is cached.
     func headers(for attempt: FlightMachine.Attempt, _ rules: FlightRules) -> HeaderFields {
         var headers = rules.carried(key.headers, to: attempt.url)
         if attempt.method != .get, let content = key.content {

@@ -64,7 +64,6 @@ struct TargetValues {
         return view(effects, steps: &steps)
     }
 
-    /// The content as it is told.
     var told: TargetContent {
         guard case .json(let value) = content else { return content }
         return .json(entity?.told(value) ?? value)

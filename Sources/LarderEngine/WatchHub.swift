@@ -32,7 +32,6 @@ final class WatchHub: Sendable {
         var places: [WatchedRow: Set<Int>] = [:]
         var published = Revision(0)
         var origins: [OriginName: String] = [:]
-        /// Scopes whose credential an origin refused.
         var refused: [OriginName: Set<Scope>] = [:]
     }
 

@@ -117,9 +117,7 @@ struct AnswerSlot {
 struct AnswerHead: Equatable {
     let status: Int
     let headers: HeaderFields
-    /// Whether the body ends with the connection (RFC 9112 6.3, rule 8).
-    ///
-    /// Then a body that was cut off looks whole.
+    /// See ``UpstreamReply/endsWithConnection``.
     var endsWithConnection = false
 }
 

@@ -49,7 +49,6 @@ final class ClientPool: Sendable {
         )
     }
 
-    /// The pooled client, or a new one from `make`.
     private func use(
         _ settings: ConnectionSettings,
         else make: () -> HTTPClient?

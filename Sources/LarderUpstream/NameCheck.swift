@@ -35,9 +35,7 @@ final class NameCheck: Sendable {
     private let lookUp: LookUp
     private let lookups = Mutex<[String: Lookup]>([:])
 
-    /// - Parameters:
-    ///   - eventLoopGroup: the loops on which names are looked up.
-    ///   - lookUp: function that looks up the addresses of a name; nil for the system's resolver.
+    /// Without `lookUp`, the system's resolver looks up the addresses.
     init(eventLoopGroup: any EventLoopGroup, lookUp: LookUp?) {
         self.eventLoopGroup = eventLoopGroup
         self.lookUp = lookUp ?? { Self.resolve($0, on: eventLoopGroup.next()) }

@@ -29,7 +29,6 @@ final class RequestHandler: ChannelDuplexHandler {
     private var silence: TimeAmount?
     private var timer: Scheduled<Void>?
 
-    /// - Parameter head: Handler of the bytes of the same connection.
     init(head: ResponseHeadHandler) {
         self.head = head
     }
