@@ -23,22 +23,15 @@ final class ReadsAfterWrites: Sendable {
     private struct State {
         var rows: [TargetName: Row] = [:]
         /// The rows of each user: they take no place of those of another.
-        private(set) var counts: [UInt32?: Int] = [:]
+        var counts = Quota<UInt32?>(each: Limits.wantedReadsMax)
         /// The rows that wait for each write; a row that has gone may still be among them.
         var followers: [ModifierID: Set<TargetName>] = [:]
         var pauseCount = 0
         /// The turns of each user, so that none waits for the rows of another.
         var users: [UInt32?: AsyncSemaphore] = [:]
 
-        mutating func add(_ row: Row, _ name: TargetName) {
-            rows[name] = row
-            counts[name.scope.scope.uid, default: 0] += 1
-        }
-
         mutating func remove(_ name: TargetName) {
-            guard rows.removeValue(forKey: name) != nil else { return }
-            let left = (counts[name.scope.scope.uid] ?? 0) - 1
-            counts[name.scope.scope.uid] = left > 0 ? left : nil
+            if rows.removeValue(forKey: name) != nil { counts.release(name.scope.scope.uid) }
         }
     }
 
@@ -100,10 +93,9 @@ final class ReadsAfterWrites: Sendable {
             case .pausing(let pause) where rests == true: row.reading = .pausing(pause)
             case .pausing, nil:
                 // The store keeps the others.
-                let count = state.counts[name.scope.scope.uid] ?? 0
-                guard known != nil || count < Limits.wantedReadsMax else { return false }
+                guard known != nil || state.counts.take(name.scope.scope.uid) else { return false }
                 if state.rows.isEmpty { state.followers = [:] }
-                if known == nil { state.add(row, name) } else { state.rows[name] = row }
+                state.rows[name] = row
                 return true
             }
             state.rows[name] = row
