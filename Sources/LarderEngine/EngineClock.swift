@@ -54,14 +54,6 @@ package struct SystemClock: EngineClock {
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
-    /// Milliseconds since the machine started, sleep included (clock_gettime(2), CLOCK_BOOTTIME).
-    @Sendable
-    package static func uptime() -> Int64? {
-        var time = timespec()
-        guard clock_gettime(CLOCK_BOOTTIME, &time) == 0 else { return nil }
-        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
-    }
-
     /// Whether the wall clock was synchronized since the machine started.
     ///
     /// The kernel says so (adjtimex(2)), if the sandbox lets the daemon ask, or systemd-timesyncd

@@ -188,7 +188,7 @@ struct Daemon {
         store.limits = StoreLimits(configuration)
         store.memoryBytes = configuration.cache.pageBytes
         store.readers = Server.readerCount
-        store.uptime = SystemClock.uptime
+        store.uptime = { SystemClock().boot.monotonic().milliseconds }
         store.isClockSynchronized = SystemClock.isSynchronized
         store.viewChange = TargetViews.change
         store.sentBases = .byValue
