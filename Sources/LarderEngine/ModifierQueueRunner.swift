@@ -212,8 +212,8 @@ final class ModifierQueueRunner: Sendable {
                 guard let turn = await steps.perform(action) else { return }
                 self.post(.told(turn))
                 switch action {
-                case .settle, .settleJoined, .endWait: self.settlements.tell()
-                case .commitSend, .commitJoined, .send, .changeState, .probe: break
+                case .settle, .endWait: self.settlements.tell()
+                case .commitSend, .send, .changeState, .probe: break
                 }
                 self.commits.tell()
             }

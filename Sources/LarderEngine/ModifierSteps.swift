@@ -30,13 +30,10 @@ final class ModifierSteps: Sendable {
 
     func perform(_ action: ModifierQueue.Action) async -> ModifierQueueRunner.Turn? {
         switch action {
-        case .commitSend(let number): await commitSend(number, [])
-        case .commitJoined(let number, let followers): await commitSend(number, followers)
+        case .commitSend(let number, let followers): await commitSend(number, followers)
         case .send(let number): await send(number)
         case .changeState(let number, let change): await write(number, change)
-        case .settle(let number, let outcome, let dependants):
-            await settle(number, outcome, [], dependants)
-        case .settleJoined(let number, let outcome, let joined, let dependants):
+        case .settle(let number, let outcome, let joined, let dependants):
             await settle(number, outcome, joined, dependants)
         case .endWait(let number):
             await settle(number, .confirmed, [], [], endsWait: true)

@@ -6,12 +6,11 @@ extension ModifierQueue {
         /// Commit the send step, which sets `in_flight` and counts the attempt.
         ///
         /// Then call ``sendCommitted(_:now:)`` or ``sendNotCommitted(_:randomUnit:now:)``.
-        case commitSend(ModifierNumber)
-        /// As `commitSend`, with those of the others that can be joined to the modifier.
         ///
-        /// They are in their order, and each is joined only if those before it are. If all of them
-        /// together need no request, ``sendNeedless(_:joined:now:)`` is called.
-        case commitJoined(ModifierNumber, [ModifierNumber])
+        /// The modifiers of `joining` can be joined to it. They are in their order, and each is
+        /// joined only if those before it are. If all of them together need no request,
+        /// ``sendNeedless(_:joined:now:)`` is called.
+        case commitSend(ModifierNumber, joining: [ModifierNumber] = [])
         /// Send the request; then call ``attemptEnded(_:_:rules:randomUnit:now:)``.
         case send(ModifierNumber)
         /// Commit a row's new state, with repetitions until that succeeds; then call
@@ -23,14 +22,13 @@ extension ModifierQueue {
         ///
         /// The shell repeats this until it succeeds. Then it calls ``settleCommitted(_:now:)``, or
         /// ``answerCommitted(_:now:)`` if a shared row has to show the modifier first.
-        case settle(ModifierNumber, Outcome, dependants: [ModifierNumber])
-        /// As `settle`, with those that are joined to the modifier and have the same outcome.
         ///
-        /// Confirmed, each of them is told to have settled.
-        case settleJoined(
+        /// Modifiers that are `joined` to it have the same outcome. Confirmed, each of them is told
+        /// to have settled.
+        case settle(
             ModifierNumber,
             Outcome,
-            joined: [ModifierNumber],
+            joined: [ModifierNumber] = [],
             dependants: [ModifierNumber]
         )
         /// Write the settle step of a modifier that waits for an answer of a shared row, and that a

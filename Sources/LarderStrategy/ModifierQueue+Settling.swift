@@ -67,11 +67,7 @@ extension ModifierQueue {
             nodes[Int(member)].state = .settling(outcome.ofDependants)
             refresh(member)
         }
-        actions.append(
-            same.isEmpty
-                ? .settle(number, outcome, dependants: group)
-                : .settleJoined(number, outcome, joined: same, dependants: group)
-        )
+        actions.append(.settle(number, outcome, joined: same, dependants: group))
     }
 
     /// The settle step is committed: the modifier and those that left with it are removed.

@@ -230,9 +230,7 @@ package struct ModifierQueue: Sendable {
             refresh(slot)
             let followers = followers(of: slot)
             join(followers, to: number)
-            actions.append(
-                followers.isEmpty ? .commitSend(number) : .commitJoined(number, followers)
-            )
+            actions.append(.commitSend(number, joining: followers))
         }
     }
 

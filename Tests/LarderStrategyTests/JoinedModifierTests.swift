@@ -37,7 +37,7 @@ struct JoinedModifierTests {
 
     private mutating func beginThree() throws {
         let actions = begin([try record(1), try record(2), try record(3)])
-        #expect(actions == [.commitJoined(first, [second, third])])
+        #expect(actions == [.commitSend(first, joining: [second, third])])
         #expect(script.run(actions) == [1])
     }
 
@@ -66,8 +66,7 @@ struct JoinedModifierTests {
             _ = script.queue.originSetOffline(script.origin, now: script.now)
             let actions = begin([try record(1)] + others)
             let numbers = joined.map { ModifierNumber($0) }
-            let expected: ModifierQueue.Action =
-                numbers.isEmpty ? .commitSend(first) : .commitJoined(first, numbers)
+            let expected = ModifierQueue.Action.commitSend(first, joining: numbers)
             #expect(actions.first == expected, "\(others.map(\.lanes))")
         }
     }
@@ -78,7 +77,7 @@ struct JoinedModifierTests {
         #expect(script.state(2) == .queued)
         let confirmed = script.end(1, .confirmed(.none))
         let both = [second, third]
-        #expect(confirmed == [.settleJoined(first, .confirmed, joined: both, dependants: [])])
+        #expect(confirmed == [.settle(first, .confirmed, joined: both, dependants: [])])
         #expect(script.run(confirmed).isEmpty)
         #expect(script.queue.count == 0)
 
@@ -86,7 +85,7 @@ struct JoinedModifierTests {
         try beginThree()
         #expect(script.accept([try record(4, ["y"], dependsOn: [3])]).isEmpty)
         let failed = script.end(1, .refused)
-        let group = ModifierQueue.Action.settleJoined(
+        let group = ModifierQueue.Action.settle(
             first,
             .failed(.refused),
             joined: both,
@@ -109,7 +108,7 @@ struct JoinedModifierTests {
     mutating func needless() throws {
         _ = begin([try record(1), try record(2), try record(3)])
         let actions = script.queue.sendNeedless(first, joined: [second], now: script.now)
-        let cancelled = ModifierQueue.Action.settleJoined(
+        let cancelled = ModifierQueue.Action.settle(
             first,
             .cancelled,
             joined: [second],
@@ -124,7 +123,7 @@ struct JoinedModifierTests {
         _ = begin([try record(1), try record(2, dependsOn: [1])])
         #expect(script.accept([try record(3, dependsOn: [1])]).isEmpty)
         let actions = script.queue.sendNeedless(first, joined: [second], now: script.now)
-        let cancelled = ModifierQueue.Action.settleJoined(
+        let cancelled = ModifierQueue.Action.settle(
             first,
             .cancelled,
             joined: [second],
@@ -144,15 +143,14 @@ struct JoinedModifierTests {
         #expect(script.finish(1, .neverLeft).isEmpty)
         #expect(script.accept([try record(4)]).isEmpty)
         let actions = script.queue.originWoken(script.origin, now: script.now)
-        #expect(actions == [.commitJoined(first, [second, third, ModifierNumber(4)])])
+        #expect(actions == [.commitSend(first, joining: [second, third, ModifierNumber(4)])])
         _ = script.queue.sendNotCommitted(first, randomUnit: 1, now: script.now)
         #expect(
             script.run(try script.queue.cancelAsked(third, withDependants: true, now: script.now))
                 .isEmpty
         )
-        #expect(
-            script.pass(.seconds(5)).contains(.commitJoined(first, [second, ModifierNumber(4)]))
-        )
+        let left = [second, ModifierNumber(4)]
+        #expect(script.pass(.seconds(5)).contains(.commitSend(first, joining: left)))
     }
 
     @Test("A group stays one after an answer that it was not applied, and none is joined to it")
@@ -240,7 +238,7 @@ struct JoinedModifierTests {
         let actions = try script.queue.discardAsked(third, now: now)
         let both = [second, third]
         let outcome = ModifierQueue.Outcome.failed(.discarded)
-        #expect(actions == [.settleJoined(first, outcome, joined: both, dependants: [])])
+        #expect(actions == [.settle(first, outcome, joined: both, dependants: [])])
     }
 
     @Test("An edit of one takes the group apart once it is written")
@@ -281,7 +279,7 @@ struct JoinedModifierTests {
         #expect(actions + script.pass(.seconds(10)) == [.commitSend(first)])
         _ = script.queue.sendCommitted(first, joined: [second], now: script.now)
         let ended = script.end(1, .confirmed(.none))
-        #expect(ended == [.settleJoined(first, .confirmed, joined: [second], dependants: [])])
+        #expect(ended == [.settle(first, .confirmed, joined: [second], dependants: [])])
     }
 
     @Test("A retry of a joined modifier is one of its first")

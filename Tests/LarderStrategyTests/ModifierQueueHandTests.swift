@@ -170,7 +170,7 @@ struct ModifierQueueHandTests {
         let second = ModifierNumber(2)
         #expect(
             script.restore([first, joined]) == [
-                .settleJoined(number, .failed(.attempts), joined: [second], dependants: [])
+                .settle(number, .failed(.attempts), joined: [second], dependants: [])
             ]
         )
     }

@@ -95,12 +95,15 @@ struct ModifierQueueSimulationTests {
         typealias Action = ModifierQueue.Action
         let numbers = (0...10).map { ModifierNumber($0) }
         let (lead, again) = (numbers[1], numbers[7])
-        let first = Action.commitJoined(lead, Array(numbers[2...4]))
+        func sent(_ joining: [Int]) -> Action {
+            .commitSend(lead, joining: joining.map { numbers[$0] })
+        }
+        let first = sent([2, 3, 4])
         let refused = ModifierQueue.Outcome.failed(.refused)
         func settle(_ joined: [Int], _ dependants: [Int], confirmed: Bool = false) -> Action {
             let (same, others) = (joined.map { numbers[$0] }, dependants.map { numbers[$0] })
             let outcome = confirmed ? .confirmed : refused
-            return .settleJoined(again, outcome, joined: same, dependants: others)
+            return .settle(again, outcome, joined: same, dependants: others)
         }
         let kept: [[Action]] = [
             [first, .commitSend(again)], [first, settle([8], [10])],
@@ -108,12 +111,10 @@ struct ModifierQueueSimulationTests {
         ]
         let broken: [[Action]] = [
             // Alone, with fewer, with one that another depends on, not in their order.
-            [.commitSend(lead), .commitSend(again)],
-            [.commitJoined(lead, [numbers[2]]), .commitSend(again)],
-            [.commitJoined(lead, Array(numbers[2...5])), .commitSend(again)],
-            [.commitJoined(lead, [numbers[3], numbers[2], numbers[4]]), .commitSend(again)],
+            [.commitSend(lead), .commitSend(again)], [sent([2]), .commitSend(again)],
+            [sent([2, 3, 4, 5]), .commitSend(again)], [sent([3, 2, 4]), .commitSend(again)],
             // With another one after bytes have left.
-            [first, .commitJoined(again, [numbers[9]])],
+            [first, .commitSend(again, joining: [numbers[9]])],
             // A joined one is sent by itself, or settles before the first.
             [first, .commitSend(again), .commitSend(numbers[2])],
             [first, .settle(numbers[8], .failed(.expired), dependants: [numbers[10]])],

@@ -311,8 +311,7 @@ struct QueueJudge {
     mutating func saw(_ actions: [Action], _ now: Duration) {
         for action in actions {
             switch action {
-            case .commitSend(let number): sawSend(number, with: [], now)
-            case .commitJoined(let number, let followers): sawSend(number, with: followers, now)
+            case .commitSend(let number, let followers): sawSend(number, with: followers, now)
             case .send(let number):
                 if rows[number]?.step != .attempt { complain("\(number): sent uncommitted") }
             case .changeState(let number, let change):
@@ -324,10 +323,7 @@ struct QueueJudge {
                 rows[number]?.endedPause = nil
                 guard change.state == .accepted else { continue }
                 for member in members(of: number) { rows[member]?.step = .changeWithFirst }
-            case .settle(let number, let outcome, let group):
-                sawSettle(number, outcome, joined: [], group)
-            case .settleJoined(let number, let outcome, let joined, let group):
-                if joined.isEmpty { complain("\(number): none is joined to it") }
+            case .settle(let number, let outcome, let joined, let group):
                 sawSettle(number, outcome, joined: joined, group)
             case .endWait(let number): sawSettle(number, .confirmed, joined: [], [])
             case .probe(let origin):

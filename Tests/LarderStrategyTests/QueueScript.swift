@@ -66,14 +66,12 @@ struct QueueScript {
     /// Commits a step.
     mutating func commit(_ action: Action) -> [Action] {
         switch action {
-        case .commitSend(let number): queue.sendCommitted(number, now: now)
-        case .commitJoined(let number, let followers):
+        case .commitSend(let number, let followers):
             queue.sendCommitted(number, joined: followers, now: now)
         case .changeState(let number, _): queue.changeCommitted(number, now: now)
-        case .settle(let number, _, _), .endWait(let number):
-            queue.settleCommitted(number, now: now)
-        case .settleJoined(let number, _, let joined, _):
+        case .settle(let number, _, let joined, _):
             ([number] + joined).flatMap { queue.settleCommitted($0, now: now) }
+        case .endWait(let number): queue.settleCommitted(number, now: now)
         case .send, .probe: []
         }
     }

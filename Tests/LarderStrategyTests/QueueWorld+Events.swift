@@ -58,11 +58,8 @@ extension QueueWorld {
         )
         let own = actions.first { action in
             switch action {
-            case .changeState(number, _), .settle(number, _, _), .settleJoined(number, _, _, _):
-                true
-            case .changeState, .settle, .send, .commitSend, .commitJoined, .settleJoined, .endWait,
-                .probe:
-                false
+            case .changeState(number, _), .settle(number, _, _, _): true
+            case .changeState, .settle, .send, .commitSend, .endWait, .probe: false
             }
         }
         let expected = expected(meant, of: row, randomUnit)
@@ -74,8 +71,7 @@ extension QueueWorld {
 
     private static func fits(_ action: Action?, _ expected: Expected) -> Bool {
         switch (action, expected) {
-        case (.settle(_, let outcome, _), .settle(let meant)): outcome == meant
-        case (.settleJoined(_, let outcome, _, _), .settle(let meant)): outcome == meant
+        case (.settle(_, let outcome, _, _), .settle(let meant)): outcome == meant
         case (.changeState(_, let change), .change(let meant)): change == meant
         case (_, _): false
         }

@@ -132,11 +132,9 @@ extension QueueWorld {
         let actions = queue.sendConflicted(number, isFinal ? .fail : .wait, now: now)
         let isMeant = actions.contains { action in
             switch action {
-            case .settle(number, .failed(.conflict), _): isFinal
+            case .settle(number, .failed(.conflict), _, _): isFinal
             case .changeState(number, let change): !isFinal && change.state == .conflict
-            case .changeState, .settle, .send, .commitSend, .commitJoined, .settleJoined, .endWait,
-                .probe:
-                false
+            case .changeState, .settle, .send, .commitSend, .endWait, .probe: false
             }
         }
         if !isMeant { judge.complain("\(number): stopped, and \(actions)") }
@@ -154,7 +152,7 @@ extension QueueWorld {
         judge.regroup(joined, with: number)
         let actions = queue.sendNeedless(number, joined: joined, now: now)
         let isMeant = actions.contains { action in
-            if case .settleJoined(number, .cancelled, _, _) = action { true } else { false }
+            if case .settle(number, .cancelled, _, _) = action { true } else { false }
         }
         if !isMeant { judge.complain("\(number): needless, and \(actions)") }
         did(actions)

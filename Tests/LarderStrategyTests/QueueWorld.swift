@@ -63,8 +63,7 @@ struct QueueWorld {
         for action in actions {
             switch action {
             case .send(let number): requests.append(number)
-            case .commitSend, .commitJoined, .changeState, .settle, .settleJoined, .endWait, .probe:
-                steps.append(action)
+            case .commitSend, .changeState, .settle, .endWait, .probe: steps.append(action)
             }
         }
         events += 1
@@ -189,18 +188,17 @@ struct QueueWorld {
         guard !steps.isEmpty else { return }
         let step = steps.remove(at: Int(roll(UInt64(steps.count))))
         switch step {
-        case .commitSend(let number): commitSend(step, number, [])
-        case .commitJoined(let number, let followers): commitSend(step, number, followers)
+        case .commitSend(let number, let followers): commitSend(step, number, followers)
         case .changeState(let number, _):
             let isMeant = apply(step)
             let actions = queue.changeCommitted(number, now: now)
             if !isMeant, !actions.isEmpty { judge.complain("\(number): a late commit counts") }
             did(actions)
-        case .settle(let number, _, _), .endWait(let number):
+        case .settle(let number, let outcome, let joined, _) where !joined.isEmpty:
+            commitSettle(step, [number] + joined, outcome)
+        case .settle(let number, _, _, _), .endWait(let number):
             apply(step)
             did(queue.settleCommitted(number, now: now))
-        case .settleJoined(let number, let outcome, let joined, _):
-            commitSettle(step, [number] + joined, outcome)
         case .probe(let origin): if roll(2) == 0 { answered(origin) }
         case .send: break
         }
@@ -238,7 +236,7 @@ struct QueueWorld {
     @discardableResult
     mutating func apply(_ step: Action, joined: [ModifierNumber] = []) -> Bool {
         switch step {
-        case .commitSend(let number), .commitJoined(let number, _):
+        case .commitSend(let number, _):
             store(joined, with: number)
             judge.rows[number]?.record.state = .inFlight
             judge.rows[number]?.record.attempts += 1
@@ -260,9 +258,7 @@ struct QueueWorld {
                 wall.advanced(by: $0 - now)
             }
             storeChange(number, change)
-        case .settle(let number, let outcome, let group):
-            leave([number], outcome, dependants: group)
-        case .settleJoined(let number, let outcome, let joined, let group):
+        case .settle(let number, let outcome, let joined, let group):
             leave([number] + joined, outcome, dependants: group)
         case .endWait(let number): leave([number], .confirmed, dependants: [])
         case .send, .probe: break
@@ -282,10 +278,9 @@ struct QueueWorld {
         for number in requests { lose(number) }
         for step in steps where roll(2) == 0 {
             switch step {
-            case .commitSend(let number): apply(step, joined: departing(number, []))
-            case .commitJoined(let number, let followers):
+            case .commitSend(let number, let followers):
                 apply(step, joined: departing(number, followers))
-            case .changeState, .settle, .settleJoined, .endWait, .send, .probe: apply(step)
+            case .changeState, .settle, .endWait, .send, .probe: apply(step)
             }
         }
         steps = []
