@@ -120,7 +120,8 @@ package struct Entries: EnginePart {
         filter.shownAt = clock.now()
         filter.part = filter.prefix?.hasPrefix(EntryID.entityMark) == true ? .entities : .entries
         let order = RowOrder(query.sort ?? .id)
-        let (cursor, limit) = try query.page.checked()
+        let limit = try query.page.checkedLimit()
+        let cursor = try query.page.cursor.map(RowCursor.init)
         let page = try await storingAll { [filter] () async throws(StoreError) in
             if order == .used { try await store.flushTouches() }
             return try await self.page(filter, order: order, after: cursor, limit: limit)
@@ -155,13 +156,6 @@ extension RowOrder {
         case .used: self = .used
         default: self = .id
         }
-    }
-}
-
-extension PageQuery {
-    func checked() throws(Problem) -> (cursor: RowCursor?, limit: Int) {
-        let limit = try checkedLimit()
-        return (try cursor.map(RowCursor.init), limit)
     }
 }
 
