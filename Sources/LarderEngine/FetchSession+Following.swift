@@ -5,12 +5,6 @@ import LarderWire
 import Synchronization
 
 extension FetchSession {
-    /// Whether the last word was told, and the session does not follow changes yet.
-    var isToFollow: Bool {
-        guard case .following = machine.state else { return false }
-        return following == nil
-    }
-
     /// Begins to listen for changes of the id that was shown, and looks once what has changed since
     /// it was read.
     mutating func beginFollowing(_ reader: StoreReader) async {

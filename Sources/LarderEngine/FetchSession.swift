@@ -74,7 +74,7 @@ struct FetchSession<Printer: FetchPrinter> {
         timers.set(until: started + request.timeout, .deadlineElapsed)
         var events = mailbox.events.makeAsyncIterator()
         while !isFinished {
-            if isToFollow { await beginFollowing(reader) }
+            if case .following = machine.state, following == nil { await beginFollowing(reader) }
             if hasSaid, !isBeating {
                 // Heartbeats start after the first frame, while the client waits for more.
                 isBeating = true
@@ -118,9 +118,15 @@ struct FetchSession<Printer: FetchPrinter> {
         if isPassed || cached == nil && request.streamsRange(context, scope) {
             passing = PassThroughBody(isStored: !isPassed)
         }
-        let (known, pipe) = (isPassed ? nil : cached, passing?.pipe)
-        let request = isPassed && cached == nil ? request.withRange : request
-        context.flightStarter.join(request, scope, cached: known, pipe: pipe, mailbox)
+        let (known, mailbox) = (isPassed ? nil : cached, mailbox)
+        context.flightStarter.joinOrStart(
+            isPassed && cached == nil ? request.withRange : request,
+            scope,
+            cached: known,
+            pipe: passing?.pipe,
+            joined: { mailbox.post(.joined($0)) },
+            { mailbox.post(.told($0)) }
+        )
     }
 
     /// Answers for the cache, immediately unless the bytes have to be read off the loop for a
@@ -310,26 +316,6 @@ enum FetchEvent: Sendable {
     case heartbeatDue
     case hungUp
     case drainBegan
-}
-
-extension FlightStarter {
-    /// Joins or starts a flight, and posts the flight and what it tells.
-    fileprivate func join(
-        _ request: FetchRequest,
-        _ scope: ScopeKey,
-        cached: ShownAnswer?,
-        pipe: BodyPipe?,
-        _ mailbox: Mailbox<FetchEvent>
-    ) {
-        joinOrStart(
-            request,
-            scope,
-            cached: cached,
-            pipe: pipe,
-            joined: { mailbox.post(.joined($0)) },
-            { mailbox.post(.told($0)) }
-        )
-    }
 }
 
 // MARK: The network's answer
