@@ -209,12 +209,7 @@ package struct EvictOrder: Equatable, Sendable {
     package init(_ command: EvictCommand) throws(Problem) {
         var found: [Selection] = []
         if let ids = command.ids {
-            guard (1...Limits.evictIDsMax).contains(ids.count) else {
-                throw Problem(
-                    .badRequest,
-                    "ids: \(ids.count) are given, 1 to \(Limits.evictIDsMax) are taken"
-                )
-            }
+            try ids.checkCount("ids", in: 1...Limits.evictIDsMax)
             found.append(
                 .ids(try ids.map { text throws(Problem) in try EntryID(command: text, of: "ids") })
             )

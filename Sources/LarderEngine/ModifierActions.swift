@@ -25,12 +25,7 @@ package enum ModifierActionOrder {
         guard command.state == nil, command.origin == nil, command.cursor == nil else {
             throw Problem(.badRequest, "'ids' is given with other members that select")
         }
-        guard (1...Limits.pageRowsMax).contains(ids.count) else {
-            throw Problem(
-                .badRequest,
-                "ids: \(ids.count) are given, 1 to \(Limits.pageRowsMax) are taken"
-            )
-        }
+        try ids.checkCount("ids", in: 1...Limits.pageRowsMax)
         self = .ids(
             try ids.checkedElements("ids") { text throws(Problem) in
                 try Problem.checking { () throws(ModelError) in try ModifierID(text) }

@@ -31,12 +31,7 @@ struct PrefetchList: EnginePart {
         _ command: PrefetchCommand,
         again: LastQuery? = nil
     ) async throws(Problem) -> Order {
-        guard (1...Limits.prefetchItemsMax).contains(command.items.count) else {
-            throw Problem(
-                .badRequest,
-                "items: \(command.items.count) are given, 1 to \(Limits.prefetchItemsMax) are taken"
-            )
-        }
+        try command.items.checkCount("items", in: 1...Limits.prefetchItemsMax)
         var order = Order()
         // A list with the same URL again and again would take room for nothing.
         var (stored, urls) = (command, Set<String>())

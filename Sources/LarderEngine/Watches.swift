@@ -158,10 +158,11 @@ package struct WatchOrder: Equatable, Sendable {
             try Self.revision(number, String(number), "since")
         }
         let ids = command.ids ?? []
-        try Self.check(ids.count, "ids", atMost: Limits.watchedIDsMax)
+        let hint = "Open a second watch for the rest, or give a prefix."
+        try ids.checkCount("ids", in: 0...Limits.watchedIDsMax, hint: hint)
         self.ids = try ids.map { text throws(Problem) in try EntryID(command: text) }
         let prefixes = command.prefixes ?? []
-        try Self.check(prefixes.count, "prefixes", atMost: Limits.watchedPrefixesMax)
+        try prefixes.checkCount("prefixes", in: 0...Limits.watchedPrefixesMax, hint: hint)
         self.prefixes = try prefixes.map { text throws(Problem) in
             try EntryID.prefix(command: text)
         }
@@ -194,19 +195,5 @@ package struct WatchOrder: Equatable, Sendable {
             throw Problem(.badRequest, "\(name): '\(text)' is no revision")
         }
         return Revision(number)
-    }
-
-    private static func check(
-        _ count: Int,
-        _ name: String,
-        atMost most: Int
-    ) throws(Problem) {
-        guard count <= most else {
-            throw Problem(
-                .badRequest,
-                "\(name): \(count) are given, at most \(most) are taken",
-                hint: "Open a second watch for the rest, or give a prefix."
-            )
-        }
     }
 }
