@@ -119,7 +119,7 @@ final class PinFetchRunner: Sendable {
                 }
                 listeners.tell()
                 var due: Duration? = now + Limits.pinRetryBase
-                if let found = await lookUp(context, now) {
+                if let found = await lookUp(context) {
                     let wanted = Set(found.attempts.keys)
                     for line in machine.looked(wanted, resting: found.resting, now: now) {
                         let attempts = found.attempts[line] ?? []
@@ -198,7 +198,7 @@ final class PinFetchRunner: Sendable {
     /// Looks up the wanted pins; a pin that no origin can give gets the reason.
     ///
     /// Nil if the store could not read them: ``run(_:)`` then looks again.
-    private func lookUp(_ context: EngineContext, _ now: Duration) async -> Wanted? {
+    private func lookUp(_ context: EngineContext) async -> Wanted? {
         var wanted = Wanted()
         do throws(StoreError) {
             var last: Int64 = 0

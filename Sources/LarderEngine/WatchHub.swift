@@ -79,7 +79,7 @@ final class WatchHub: Sendable {
             let number = state.next
             state.next += 1
             state.watchers[number] = Watcher(machine: machine, scope: scope, wake: wake)
-            Self.index(number, scope, cancellation, &state) { $0.insert(number) }
+            Self.index(scope, cancellation, &state) { $0.insert(number) }
             return number
         }
     }
@@ -88,15 +88,12 @@ final class WatchHub: Sendable {
         state.withLock { state in
             guard let watcher = state.watchers.removeValue(forKey: number) else { return }
             state.perUser.release(watcher.scope.uid)
-            Self.index(number, watcher.scope, watcher.machine.interest, &state) {
-                $0.remove(number)
-            }
+            Self.index(watcher.scope, watcher.machine.interest, &state) { $0.remove(number) }
             if state.watchers.isEmpty { feed.rest() }
         }
     }
 
     private static func index(
-        _ number: Int,
         _ scope: Scope,
         _ cancellation: WatchInterest,
         _ state: inout State,
@@ -214,10 +211,10 @@ final class WatchHub: Sendable {
         guard let watcher = state.watchers[number], watcher.machine.interest.ids.contains(id) else {
             return
         }
-        index(number, watcher.scope, watcher.machine.interest, &state) { $0.remove(number) }
+        index(watcher.scope, watcher.machine.interest, &state) { $0.remove(number) }
         state.watchers[number]?.machine.interest.ids.insert(real)
         guard let cancellation = state.watchers[number]?.machine.interest else { return }
-        index(number, watcher.scope, cancellation, &state) { $0.insert(number) }
+        index(watcher.scope, cancellation, &state) { $0.insert(number) }
     }
 
     private static func tell(
