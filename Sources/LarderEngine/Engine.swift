@@ -81,6 +81,8 @@ package final class Engine: Sendable {
                     await self.context.modifiers.run(self.steps)
                 }
             }
+            // An unpin or a higher limit may have been the last step before the start.
+            if !store.pins.totals.failed.isEmpty { context.keeper.post(.roomRaised(nil)) }
             // A task of its own only where there are sets.
             if store.pins.totals.hadSets { context.prefetches.look(context) }
             await context.work.run(cancellingTheRest: true)

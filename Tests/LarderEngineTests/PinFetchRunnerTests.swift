@@ -75,4 +75,22 @@ struct PinFetchRunnerTests {
             #expect(fixture.clock.monotonic() - start >= Limits.pinRetryMax)
         }
     }
+
+    @Test("A pin that had no room is asked for again at the next start, which may give it room")
+    func roomAtStart() async throws {
+        let setup = try EngineSetup.with { $0.store.pinsMaxBytes = ByteSize(bytes: 2_000) }
+        var left: TemporaryStore?
+        try await EngineFixture.run(setup) { fixture in
+            let url = try fixture.url("/a")
+            let long = "[\"" + String(repeating: "x", count: 4_000) + "\"]"
+            fixture.upstream.answer(url, with: .json(long))
+            _ = await #expect(throws: Problem.self) { try await fixture.pin(url) }
+            left = fixture.temporary
+        }
+        try left?.open()
+        try await EngineFixture.run(setup, on: left) { fixture in
+            let url = try fixture.url("/a")
+            #expect(try await fixture.upstream.asked.element(0).url == url)
+        }
+    }
 }
