@@ -153,8 +153,8 @@ struct PrefetchRows {
         guard try self.set(scope, set.name) == set else { return }
         try connection.statement("UPDATE prefetch SET queried_at = :now WHERE prefetch = :set")
             .run((":now", now.milliseconds), (":set", set.number))
-        // The user may have more entries in other sets by now. A list does not become shorter because
-        // of their old lists: it stays as it is until those have ended.
+        // The user may have more entries in other sets by now. A list does not become shorter for
+        // their old lists: it stays as it is until those have ended.
         let others = try reader.itemCount(of: scope.scope.uid ?? 0, besides: set.number)
         let most = max(0, Limits.prefetchItemsPerUserMax - Int(others))
         guard try min(items.count, reader.listCount(set.number)) <= most else { return }
