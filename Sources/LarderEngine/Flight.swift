@@ -337,6 +337,8 @@ struct FlightAnswer: Sendable {
     let status: Int
     /// Whether the store has it: else it is only told.
     var isKept = true
+    /// Why the store did not take its bytes, although it may be kept.
+    var unstored: StoreError?
     /// Whether the origin forbids that it is kept, with `no-store` or with its status.
     var isForbidden = false
     /// Whether a confirmed write is newer: the row shows instead, with what was used of the answer.

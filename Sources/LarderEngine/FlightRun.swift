@@ -305,7 +305,7 @@ struct FlightRun: ~Copyable {
             entry.revision = try kept?.revision ?? unstoredRevision(of: entry)
             let bytes = isAddressed ? nil : taken.bytes
             var answer = FlightAnswer(entry: entry, bytes: bytes, status: reply.status)
-            answer.cookies = reply.headers.cookies
+            (answer.cookies, answer.unstored) = (reply.headers.cookies, taken.unstored)
             (answer.isKept, answer.isForbidden) = (kept != nil, !freshness.mayBeStored)
             answer.isNormalized = kept?.isNormalized ?? false
             return .current(answer)

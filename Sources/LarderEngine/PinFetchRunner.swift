@@ -417,6 +417,7 @@ struct PinAttempt: Sendable {
             let reason = "the origin forbids with no-store that its answer is kept"
             return try await refuse(Problem(.badAnswer, reason), .failed)
         }
+        if let error = answer.unstored { return try await settle(.failed(Problem(error))) }
         let outcome = try await context.store.pins.pin(
             scope,
             id,

@@ -52,6 +52,21 @@ struct PinFetchRunnerTests {
         #expect(try await fixture.upstream.asked.element(1).url == url)
     }
 
+    @Test("A pin for which there is no room while its JSON arrives is fetched once")
+    func noRoomForJSON() async throws {
+        let setup = try EngineSetup.with { $0.store.pinsMaxBytes = ByteSize(bytes: 100_000) }
+        try await EngineFixture.run(setup) { fixture in
+            let url = try fixture.url("/a")
+            let long = "[\"" + String(repeating: "x", count: 120_000) + "\"]"
+            fixture.upstream.answerOthers { _ in .json(long) }
+            let problem = await #expect(throws: Problem.self) { try await fixture.pin(url) }
+            #expect(problem?.kind == .pinsFull)
+            let pins = try await fixture.engine.pins.list(PageQuery(), fixture.scope)
+            #expect(pins.items.map(\.state) == [.tooLarge])
+            #expect(fixture.upstream.asked.all.count == 1)
+        }
+    }
+
     @Test("The room that a user's pins leave has the pins of others fetched once in a while")
     func roomOfAnother() async throws {
         let setup = try EngineSetup.with { $0.store.pinsMaxBytes = ByteSize(bytes: 100_000) }
