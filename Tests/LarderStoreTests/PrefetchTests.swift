@@ -146,7 +146,7 @@ struct PrefetchTests {
         #expect(try await sets.count == 3)
     }
 
-    @Test("A query that has no room beside old lists of other sets leaves its own list as it is")
+    @Test("A query without room for its result leaves the list of its set as it is")
     func queryBesideOldLists() async throws {
         let many = (0..<Limits.prefetchItemsMax).map { named("\($0)") }
         try await temporary.put("a", [1])
