@@ -248,8 +248,7 @@ struct SharedRowTests {
         let temporary = try Self.temporary(pinsMaxBytes: 4_096)
         let shared = temporary.shared
         try await temporary.answer("a", "[1]", in: shared)
-        let pins = temporary.store.pins
-        let outcome = try await pins.pin(
+        let outcome = try await temporary.store.pins.pin(
             temporary.scope,
             named("a"),
             origin: Self.origin,
@@ -260,13 +259,13 @@ struct SharedRowTests {
         let large = "\"" + String(repeating: "x", count: 8_000) + "\""
         try await temporary.answer("a", large, in: shared)
         #expect(try await temporary.text("a", in: shared) == large)
-        #expect(try await pins.pin(temporary.scope, named("a"))?.state == .tooLarge)
+        #expect(try await temporary.store.pins.pin(temporary.scope, named("a"))?.state == .tooLarge)
         try await temporary.store.requireInvariants()
         try await temporary.store.maintain()
         #expect(try await temporary.text("a", in: shared) == large)
         // There may be room now.
-        try await pins.wantAgain([(scope: temporary.scope, id: named("a"))])
-        #expect(try await pins.pin(temporary.scope, named("a"))?.state == .waiting)
+        try await temporary.store.pins.wantAgain([(scope: temporary.scope, id: named("a"))])
+        #expect(try await temporary.store.pins.pin(temporary.scope, named("a"))?.state == .waiting)
         try await temporary.store.requireInvariants()
         try await temporary.reopen()
         #expect(temporary.store.files.findings.isEmpty)
