@@ -7,7 +7,7 @@
 # shellcheck source=Tests/scripts/support.sh
 source "$(dirname "$0")/support.sh"
 
-export NODE_PATH=/usr/share/nodejs LARDER_NODE=$PWD/clients/node
+export NODE_PATH=/usr/share/nodejs
 has_library() {
     node -e 'require("graphql")' 2>/dev/null
 }
@@ -49,7 +49,7 @@ expect_equal "cachectl adds an origin with GraphQL" 0 "$?"
 list='{"query":"query B($first: Int) { books(first: $first) { __typename id title likes } }","variables":{"first":2}}'
 first='{"data":{"books":[{"__typename":"Book","id":"1","title":"Title 1","likes":0},{"__typename":"Book","id":"2","title":"Title 2","likes":0}]}}'
 expect_equal "a query is answered by the server" "$first" "$(ask "$list")"
-program=(node Tests/scripts/graphql-program.js "$url" "$socket")
+program=(node Tests/scripts/graphql-program.mjs "$url" "$socket")
 expect_equal "a program with Node's fetch reads through the daemon" "Title 1, Title 2" "$("${program[@]}")"
 
 stop_server
