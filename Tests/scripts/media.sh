@@ -1,18 +1,22 @@
 #!/usr/bin/env bash
 # ffmpeg plays a film of 200 MB through the daemon: while nothing is stored, and from every place while
 # the origin is away. Its index is at the end, so that each start asks for two parts (S46, S47).
-# Without ffmpeg and socat nothing is run: they are no packages of the tests.
+# ffmpeg and socat are installed where they are missing; without a network nothing is run.
+# Runs alone: it may install packages, and dpkg has one lock.
 # `await` and the like call functions by their names.
 # shellcheck disable=SC2317
 # shellcheck source=Tests/scripts/support.sh
 source "$(dirname "$0")/support.sh"
 
-for program in ffmpeg socat; do
-    if ! command -v "$program" >/dev/null; then
-        skip "a media player" "$program is not installed"
-        finish
-    fi
-done
+has_programs() {
+    command -v ffmpeg && command -v socat
+} >/dev/null
+# shellcheck source=scripts/lib.sh
+has_programs || (source scripts/lib.sh && install_packages ffmpeg socat) || true
+has_programs || {
+    skip "a media player" "ffmpeg or socat is not installed"
+    finish
+}
 
 configure_nginx </dev/null
 start_nginx
