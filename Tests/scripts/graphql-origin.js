@@ -1,16 +1,22 @@
 // An origin with GraphQL (graphql-js) at /graphql and the same books at /books/ID, on a port of 127.0.0.1.
+// After a request for /break the resolver of `stock` fails.
 "use strict";
 const { createServer } = require("node:http");
 const { buildSchema, graphql } = require("graphql");
 
 const schema = buildSchema(`
-  type Book { id: ID! title: String likes: Int broken: Int }
+  type Book { id: ID! title: String likes: Int stock: Int }
   type Query { books(first: Int): [Book!]! book(id: ID!): Book }
   type Mutation { like(id: ID!): Book }
 `);
 const books = [1, 2, 3].map((id) => ({ id: String(id), title: `Title ${id}`, likes: 0 }));
 const found = (id) => books.find((book) => book.id === id);
-const shown = (book) => book && { ...book, broken: () => { throw new Error("it is broken"); } };
+let isBroken = false;
+const stock = () => {
+  if (isBroken) throw new Error("the stock is unknown");
+  return 7;
+};
+const shown = (book) => book && { ...book, stock };
 const rootValue = {
   books: ({ first }) => books.slice(0, first).map(shown),
   book: ({ id }) => shown(found(id)),
@@ -21,6 +27,7 @@ const rootValue = {
 };
 
 async function answer(request, body) {
+  if (request.url === "/break") return { broken: (isBroken = true) };
   const id = request.url.startsWith("/books/") ? request.url.slice(7) : undefined;
   if (id) return { __typename: "Book", ...found(id) };
   const { query, variables, operationName } = JSON.parse(body);

@@ -64,15 +64,29 @@ expect_equal "a mutation is no read for /v1/fetch" "urn:larder:not-a-read" \
     "$(api --json "{\"url\":\"$url\",\"method\":\"POST\",\"body\":$mutation}" http://larder/v1/fetch | jq -r .type)"
 
 start_server
-broken='{"query":"{ book(id: 1) { __typename id title } }"}'
-expect_equal "a query is answered" '{"data":{"book":{"__typename":"Book","id":"1","title":"Title 1"}}}' "$(ask "$broken")"
-failing='{"query":"{ books(first: 1) { id broken } }"}'
-expect_match "an answer with errors is told with its body" '"errors":\[\{"message":"it is broken"' "$(ask "$failing")"
+another='{"query":"{ book(id: 1) { __typename id title } }"}'
+expect_equal "a query is answered" '{"data":{"book":{"__typename":"Book","id":"1","title":"Title 1"}}}' "$(ask "$another")"
+
+stock='{"query":"{ books(first: 1) { id stock } }"}'
+good='{"data":{"books":[{"id":"1","stock":7}]}}'
+expect_equal "a query is answered without errors" "$good" "$(ask "$stock")"
+curl --silent --output /dev/null "$server/break"
+expect_match "then with errors in a 200, which are told with the body (S37)" \
+    '"errors":\[\{"message":"the stock is unknown"' "$(ask "$stock")"
+expect_equal "the answer without errors stays (S37)" "$good" \
+    "$(ask "$stock" --header 'Cache-Control: only-if-cached')"
+fetch_with "{\"url\":\"$url\",\"method\":\"POST\",\"body\":$stock}"
+expect_equal "/v1/fetch shows it, and then the failure (S37)" \
+    "snapshot cache stale;problem origin-status;end error" "$(outline)"
+expect_equal "with its status and its pointer (S37)" "200 /errors" \
+    "$(member 'select(.type == "problem").problem | "\(.origin_status) \(.pointer)"')"
+failing=${stock/first: 1/first: 2}
+expect_match "a query that never had another answer is told, too" '"errors":' "$(ask "$failing")"
 fetched=$(api --json "{\"url\":\"$url\",\"method\":\"POST\",\"body\":$failing,\"policy\":\"network-first\"}" \
     http://larder/v1/fetch)
-expect_equal "an answer with errors is a problem for /v1/fetch" "urn:larder:origin-status 200 /errors" \
+expect_equal "for /v1/fetch it is a problem" "urn:larder:origin-status 200 /errors" \
     "$(jq -r '"\(.type) \(.origin_status) \(.pointer)"' <<<"$fetched")"
-expect_equal "nothing is kept of it" 504 \
+expect_equal "and nothing is kept of its answer (S37)" 504 \
     "$(ask "$failing" --header 'Cache-Control: only-if-cached' --output /dev/null --write-out '%{http_code}')"
 
 expect_equal "a mutation goes to the server" '{"data":{"like":{"id":"1"}}}' "$(ask "$mutation")"
@@ -88,7 +102,7 @@ expect_equal "it is pinned by its id" 0 "$?"
 "$bin/cachectl" --socket "$socket" evict --all --yes >"$work/evicted" 2>&1
 expect_equal "everything else is evicted" 0 "$?"
 stop_server
-expect_equal "another query is gone" 502 "$(ask "$broken" --output /dev/null --write-out '%{http_code}')"
+expect_equal "another query is gone" 502 "$(ask "$another" --output /dev/null --write-out '%{http_code}')"
 expect_equal "the pinned query survives an eviction of all" "${first/\"likes\":0/\"likes\":1}" "$(ask "$list")"
 end_daemon TERM
 start_daemon
