@@ -93,7 +93,7 @@ struct ModifierTests {
     }
 
     @Test(
-        "A 2xx that matches refused_if is a refusal, and the dead letter has it (case 11)",
+        "A 2xx that matches refused_if is a refusal, and the dead letter has it (case 11, S37)",
         .engine {
             $0.origin.modifiers.refusedIf = [
                 RefusalRule(pointer: "/errors"), RefusalRule(pointer: "/status", equals: "failed"),

@@ -405,7 +405,7 @@ struct PassedLaneTests {
         return client
     }
 
-    @Test("A write waits for queued writes of its URL, and leaves after them")
+    @Test("A write waits for queued writes of its URL, and leaves after them (S34)")
     func waits() async throws {
         try await ServerFixture.run { server in
             let gate = Gate()
@@ -429,7 +429,9 @@ struct PassedLaneTests {
         }
     }
 
-    @Test("If they do not leave within the timeout, the write is answered 503 with Retry-After")
+    @Test(
+        "If they do not leave within the timeout, the write is answered 503 with Retry-After (S34)"
+    )
     func timeout() async throws {
         let adjust: (inout OriginSettings) -> Void = { $0.fetch.timeout = .seconds(7) }
         try await ServerFixture.run(adjusting: adjust) { server in

@@ -118,7 +118,7 @@ struct PrefetchTests {
         #expect(try await temporary.store.prefetches.ids(set).map(\.text).sorted() == ["b", "c"])
     }
 
-    @Test("A user has a bounded number of sets and of entries in them")
+    @Test("A user has a bounded number of sets and of entries in them (S45)")
     func bounds() async throws {
         let many = (0..<Limits.prefetchItemsMax).map { named("\($0)") }
         try await put("0", many)
@@ -132,7 +132,9 @@ struct PrefetchTests {
         #expect(temporary.store.pins.totals.sets == Int64(Limits.prefetchSetsPerUserMax))
     }
 
-    @Test("Entries that a set still holds for its old list count in the bound of their user")
+    @Test(
+        "Entries that a set still holds for its old list count in the bound of their user (S45)"
+    )
     func oldLists() async throws {
         let many = (0..<Limits.prefetchItemsMax).map { named("\($0)") }
         try await temporary.put("a", [1])

@@ -130,13 +130,13 @@ for page in "$work"/manuals/*; do
         seen=$((seen + 1))
     done
 done
-expect_equal "each page of cachectl was run" \
+expect_equal "each page of cachectl was run (S2)" \
     "$(find "$work/manuals" -name 'cachectl*' | wc -l)" "$((seen - 1))"
 
 # The page of larderd starts a daemon, and asks it.
 end_daemon TERM
 mapfile -t lines < <(examples larderd.8)
-expect_equal "larderd.8 starts a daemon and asks it" 2 "${#lines[@]}"
+expect_equal "larderd.8 starts a daemon and asks it (S2)" 2 "${#lines[@]}"
 bash -c "exec ${lines[0]}" 2>>"$work/larderd.log" &
 daemon=$!
 await 60 is_ready || not_ok "larderd.8: ${lines[0]}" "it is ready" "$(tail -n 5 "$work/larderd.log")"

@@ -467,7 +467,7 @@ class NoDaemonTests(unittest.TestCase):
             self.assertIn("systemctl --user enable --now larder.socket", str(caught.exception))
             self.assertIn("/nonexistent/api.sock", str(caught.exception))
 
-    def test_the_socket_is_looked_up_in_the_order_of_the_manual(self):
+    def test_the_socket_is_looked_up_in_the_order_of_the_manual_S21(self):
         from larder._core import socket_paths
 
         self.assertEqual(socket_paths("/a", {"LARDER_SOCKET": "/b"}), ["/a"])
