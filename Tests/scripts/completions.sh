@@ -45,7 +45,7 @@ known() {
 start_origin
 configure <<END
 origins:
-  api: {base_url: "$origin", allow_private: true}
+  api: {base_url: "$origin", allow_private: true, normalize: {by_type: true}}
 END
 
 expect_equal "policies need no daemon" "$(known FetchPolicy)" "$(offered get --policy '')"
@@ -103,6 +103,17 @@ cachectl queue cancel "$id" >"$work/out"
 cachectl put note --type text/plain <<<x >"$work/out"
 expect_offered "users who have entries are offered" "$(id -u)" purge --uid ''
 expect_equal "a number that no user begins with is not completed" "" "$(offered ls --uid 99999)"
+
+# Ids are those of entries that begin with what was typed, of entities after entity: (S3).
+at_origin PUT /books --json '{"items":[{"type":"Book","id":1,"title":"a"},{"type":"Book","id":2,"title":"b"}]}'
+cachectl prefetch tonight "$origin/books" >"$work/out" 2>&1
+expect_equal "a set is held" 0 "$?"
+expect_offered "a set whose name was begun is completed (S3)" "tonight" prefetch to
+expect_offered "entities are offered (S3)" "entity:api/Book:1 entity:api/Book:2" get entity:api/
+expect_offered "an entity that was begun is completed" "entity:api/Book:2" inspect entity:api/Book:2
+api --request PUT --data x 'http://larder/v1/entries/many-[10-69]' >"$work/body"
+expect_offered "of 60 ids 50 are offered (S3)" "$(printf 'many-%s\n' {10..59} | paste --serial --delimiters ' ')" \
+    get many-
 for place in "queue retry --origin" "evict --origin" "get --origin" "queue list --origin"; do
     # shellcheck disable=SC2086
     expect_offered "origins are offered for $place" "api" $place ''
