@@ -243,6 +243,12 @@ expect_equal "and the queue (S5)" "kept queued" \
     "$(LARDER_SOCKET=$socket "$root/usr/bin/cachectl" queue list --json | jq --raw-output '"\(.id) \(.state)"')"
 end_daemon TERM
 
+# As DynamicUser= has them: links to folders below private/.
+for folder in lib cache; do
+    mkdir -m 0700 "$root/var/$folder/private"
+    mv "$root/var/$folder/larder" "$root/var/$folder/private"
+    ln -s private/larder "$root/var/$folder/larder"
+done
 dpkg_root --remove larder || not_ok "dpkg removes the package" "exit status 0" "$(tail -n 20 "$work/dpkg")"
 expect_equal "a removal takes the programs" no "$([[ -e $root/usr/bin/larderd ]] && echo yes || echo no)"
 expect_equal "it keeps configuration, state and cache (S6)" "yes yes yes" \
@@ -255,7 +261,7 @@ expect_equal "with the change, and for its owner alone" '[{"target":{"id":"http:
     "$(jq --compact-output .changes "$root/var/lib/larder/unsent.jsonl") $(stat --format=%a "$root/var/lib/larder/unsent.jsonl")"
 
 dpkg_root --purge larder || not_ok "dpkg purges the package" "exit status 0" "$(tail -n 20 "$work/dpkg")"
-expect_equal "a purge removes configuration, state and cache (S7)" "" \
+expect_equal "a purge removes configuration, state and cache, with the links and their targets (S7)" "" \
     "$(find "$root"/{etc,var/lib,var/cache} -name '*larder*' ! -path '*/dpkg/*')"
 kept=$(find "$root/var/backups" -type f)
 expect_equal "the file goes to the backups, for root alone (S7)" \
