@@ -3,9 +3,10 @@ import LarderJSON
 import LarderModel
 
 extension LarderClient {
-    /// Changes the value of a URL locally, and on the server by a merge patch (RFC 7396).
+    /// Changes a value locally, and on the server by a merge patch (RFC 7396).
     ///
     ///     try await larder.modify(url, as: Article.self) { $0.liked = true }
+    ///     try await larder.modify("entity:shop/User:7", as: User.self) { $0.name = "Ada" }
     ///
     /// The local value changes immediately. The daemon sends the patch as soon as it can.
     ///
@@ -21,25 +22,26 @@ extension LarderClient {
     /// ``Modifier`` with ``Modifier/Effect/add(_:)``.
     ///
     /// - Parameters:
-    ///   - url: Absolute, http or https, of a host that the daemon has an origin for.
+    ///   - id: A URL of a host that the daemon has an origin for, the id of an entity, or a
+    ///     temporary id, such as ``CreatedEntity/id``.
     ///   - type: Type of the body.
     ///   - decoder: How dates, keys and the like are spelled.
     ///   - encoder: Encodes the changed value; it must use the same spelling as `decoder`.
     ///   - change: Changes the value.
     /// - Returns: The receipt of ``write(_:)``; nil if `change` altered nothing.
     /// - Throws: ``LarderError/miss(_:)`` if nothing is cached, ``LarderError/deleted(_:)`` if the
-    ///   URL is gone, ``LarderError/decoding(id:reason:)`` if the body has another type,
-    ///   ``LarderError/invalid(_:)`` for a change that a merge cannot express, and the errors of
-    ///   ``write(_:)``.
+    ///   value is gone, ``LarderError/decoding(id:reason:)`` if the body has another type,
+    ///   ``LarderError/invalid(_:)`` for a change that a merge cannot express and for a program's
+    ///   own id, and the errors of ``write(_:)``.
     @discardableResult
     public func modify<Value: Codable>(
-        _ url: String,
+        _ id: String,
         as type: Value.Type,
         decoder: JSONDecoder = JSONDecoder(),
         encoder: JSONEncoder = JSONEncoder(),
         _ change: (inout Value) -> Void
     ) async throws(LarderError) -> ModifierReceipt? {
-        let id = try LarderError.checking(.badURL, url, WebURL.init(_:)).text
+        let id = try entryID(id).description
         let body = try await entry(id).bytes
         var value = try decoder.decode(type, from: body, of: id)
         let before = try JSON(encoding: value, by: encoder)

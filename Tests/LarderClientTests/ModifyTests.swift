@@ -24,19 +24,21 @@ struct ModifyTests {
     /// What is sent when what is shown is changed; nil where nothing is.
     private func sent(
         _ shown: String,
+        under id: String = Self.url,
+        at path: String = Self.entryPath,
         _ change: (inout Article) -> Void
     ) async throws -> String? {
         var merge: String?
         try await withDaemon { daemon, client in
-            daemon.answer(Self.entryPath, with: .reply(200, body: Array(shown.utf8)))
+            daemon.answer(path, with: .reply(200, body: Array(shown.utf8)))
             let receipt = try ModifierWriteTests.receipt().encodedJSON()
             daemon.answer("/v1/modifiers", with: .reply(202, body: receipt))
-            let accepted = try await client.modify(Self.url, as: Article.self, change)
+            let accepted = try await client.modify(id, as: Article.self, change)
             let requests = daemon.requests.all.dropFirst()
             #expect((accepted == nil) == requests.isEmpty)
             guard let request = requests.first else { return }
             let command = try ModifiersCommand(json: request.body).modifiers[0]
-            #expect(command.changes.map(\.target) == [try EntryID(Self.url)])
+            #expect(command.changes.map(\.target) == [try EntryID(given: id)])
             #expect(command.request.method == "PATCH")
             guard case .bytes(let bytes) = command.request.body else { return }
             merge = String(decoding: bytes, as: UTF8.self)
@@ -49,6 +51,23 @@ struct ModifyTests {
         let shown = #"{"title":"A","liked":false,"extra":1,"tags":["x"]}"#
         #expect(try await sent(shown) { $0.liked = true } == #"{"liked":true}"#)
         #expect(try await sent(shown) { $0.tags?.append("y") } == #"{"tags":["x","y"]}"#)
+    }
+
+    @Test(
+        "An entity and a thing with a temporary id are modified by their ids",
+        arguments: [
+            "entity:shop/Article:42",
+            "entity:shop/Article:tmp:6f1c0a52-0000-4000-8000-0123456789ab",
+            "tmp:6f1c0a52-0000-4000-8000-0123456789ab",
+        ]
+    )
+    func ids(id: String) async throws {
+        let coded = id.replacing(":", with: "%3A").replacing("/", with: "%2F")
+        let shown = #"{"title":"A","liked":false}"#
+        let merge = try await sent(shown, under: id, at: "/v1/entries/\(coded)") {
+            $0.liked = true
+        }
+        #expect(merge == #"{"liked":true}"#)
     }
 
     @Test("A member that becomes nil is removed")
@@ -144,8 +163,8 @@ struct ModifyTests {
             #expect(
                 labels == ["miss", "deleted", "decoding \(Self.url)", "decoding \(Self.url)"]
             )
-            await expectProblem("urn:larder:bad-url") { () async throws(LarderError) in
-                try await client.modify("notes/1", as: Article.self) { $0.title = "B" }
+            await expectProblem("urn:larder:bad-id") { () async throws(LarderError) in
+                try await client.modify("entity:shop/Article", as: Article.self) { $0.title = "B" }
             }
         }
     }
