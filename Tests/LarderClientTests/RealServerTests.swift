@@ -8,9 +8,10 @@ struct RealServerTests {
     /// Runs `body` with a server and a client of it.
     private func withServer(
         maxEntryBytes: Int64 = 64 << 20,
+        adjusting adjust: (inout OriginSettings) throws -> Void = { _ in },
         _ body: (ServerFixture, LarderClient) async throws -> Void
     ) async throws {
-        try await ServerFixture.run(maxEntryBytes: maxEntryBytes) { server in
+        try await ServerFixture.run(maxEntryBytes: maxEntryBytes, adjusting: adjust) { server in
             let client = LarderClient(socket: .path(server.socketPath))
             let result: Result<Void, any Error>
             do {
@@ -43,6 +44,50 @@ struct RealServerTests {
             } catch {
                 #expect("\(error)".contains("'1s' is not within 5s to 30d"), "\(error)")
             }
+        }
+    }
+
+    // MARK: Created entities
+
+    private struct Todo: Codable, Sendable {
+        var title: String
+        var done: Bool?
+    }
+
+    private static func addRules(to origin: inout OriginSettings) {
+        origin.normalize = NormalizeRules(
+            byType: .standard,
+            types: [TypeRule(type: "Todo", url: "/todos/{id}")]
+        )
+    }
+
+    @Test("A created entity is modified by its temporary id before and after it has the real id")
+    func created() async throws {
+        try await withServer(adjusting: Self.addRules) { server, client in
+            let (list, gate) = (try ServerFixture.url("/todos"), Gate())
+            let (made, done) = (#"{"type":"Todo","id":42,"title":"eggs"}"#, #""done":true}"#)
+            server.upstream.answer(list, with: .json(made, status: 201).held(by: gate))
+            server.upstream.answerOthers { _ in .json("\(made.dropLast()),\(done)") }
+            let created = try await client.create(
+                "Todo",
+                of: "example",
+                ["type": "Todo", "title": "eggs"],
+                by: .init("POST", list.text, body: ["title": "eggs"])
+            )
+            let unknown = try await client.realID(of: created)
+            #expect(unknown == nil)
+            let early = try await client.modify(created.id, as: Todo.self) { $0.done = true }
+            gate.open()
+            let wait = Duration.seconds(60)
+            let real = try await client.realID(of: created, waitingFor: wait)
+            #expect(real == "entity:example/Todo:42")
+            let first = try await client.modifier(try #require(early).id, waitingFor: wait)
+            #expect(first.state == .confirmed)
+            #expect(first.request.url == "\(list)/42")
+            let late = try await client.modify(created.id, as: Todo.self) { $0.title = "jam" }
+            let second = try await client.modifier(try #require(late).id, waitingFor: wait)
+            #expect(second.state == .confirmed)
+            #expect(second.targets.map(\.id) == ["entity:example/Todo:42"])
         }
     }
 
