@@ -90,6 +90,32 @@ struct ObservedTests {
         await daemon.stop()
     }
 
+    @Test("Each element has the rows on which writes wait or failed, also while there is an error")
+    func rows() async throws {
+        let daemon = try await ScriptedDaemon()
+        let time = ClientTime(pause: { _ async throws(CancellationError) in }, randomUnit: { 0.5 })
+        let client = LarderClient(trying: [daemon.path], time: time)
+        guard case .snapshot(var marked) = try frame(.cache, 1) else { return #expect(Bool(false)) }
+        let todo = try EntryID(given: "entity:shop/Todo:1")
+        let value = RawJSON(unchecked: Array(#"{"title":"eggs"}"#.utf8))
+        (marked.pending, marked.failed) = (1, 2)
+        marked.rows = [SnapshotRow(pointer: "/0", id: todo, pending: ["a"], failed: ["b"])]
+        marked.failedRows = [FailedRow(id: todo, modifier: "c", value: value)]
+        let offline = FetchFrame.problem(ProblemFrame(Problem(.unreachable, "no network")))
+        daemon.answer("/v1/fetch", with: cut(.snapshot(marked), offline, try frame(.network, 2)))
+        var values = client.observe(Frames.url, as: Int.self).makeAsyncIterator()
+        for _ in 0..<2 {
+            let observed = try #require(try await values.next())
+            #expect(observed.value == 1 && observed.pending == 1 && observed.failed == 2)
+            #expect(observed.rows == marked.rows)
+            #expect(observed.failedRows == marked.failedRows)
+        }
+        let last = try #require(try await values.next())
+        #expect(last.value == 2 && last.rows.isEmpty && last.failedRows.isEmpty)
+        await client.shutdown()
+        await daemon.stop()
+    }
+
     @Test("With nothing cached and no network there is an element with the reason alone")
     func nothing() async throws {
         let daemon = try await ScriptedDaemon()
