@@ -63,6 +63,37 @@ struct WriteConflictTests {
         }
     }
 
+    @Test("A decision for theirs discards the write, and a second decision fails (case 19)")
+    func theirs() async throws {
+        try await withDaemon { daemon, client in
+            let begin = WatchFrame.bookmark(BookmarkFrame(Revision(5), isInitialDone: false))
+            daemon.answer(
+                "/v1/watch",
+                with: OriginAnswer([.fetchHead, .chunk(begin.encodedLine()), .chunk([])])
+            )
+            daemon.answer(
+                "/v1/modifiers?state=conflict&limit=1000",
+                with: answer(Page(items: [try report("a")]))
+            )
+            daemon.answer("/v1/modifiers/a", with: answer(try report("a")))
+            let settled = Problem(.alreadySettled, "it is failed")
+            daemon.answer(
+                "/v1/modifiers/actions",
+                with: answer(Page(items: [ModifierActionResult(id: "a", state: .failed)])),
+                answer(Page(items: [ModifierActionResult(id: "a", problem: settled)]))
+            )
+            var conflicts = client.conflicts.makeAsyncIterator()
+            let found = try #require(try await conflicts.next())
+            try await found.resolve(.theirs)
+            await expectProblem("urn:larder:already-settled") { () async throws(LarderError) in
+                try await found.resolve(.theirs)
+            }
+            let asked = daemon.requests.all.filter { $0.path == "/v1/modifiers/actions" }
+            let discard = #"{"action":"discard","ids":["a"]}"#
+            #expect(asked.map(\.bodyText) == [discard, discard])
+        }
+    }
+
     @Test("A list is read only after its watch has begun, also after the watch has lost changes")
     func listed() async throws {
         let daemon = try await ScriptedDaemon()
