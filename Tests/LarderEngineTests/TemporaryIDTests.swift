@@ -307,6 +307,31 @@ struct TemporaryIDTests {
         checkRequests()
     }
 
+    @Test("A write that waits for an id that no answer told is edited to name it, and is sent")
+    func edited() async throws {
+        let id = try await create("create", .reply(status: 204))
+        let child = try await merge(#"{"done":true}"#, id: "child")
+        let watch = try await Watch(fixture) { $0.types = [.modifier] }
+        gate.open()
+        #expect(try await fixture.settled(id).state == .confirmed)
+        #expect(try await watch.frames(upTo: 3).last?.name == "modifier conflict")
+        let effect = #"{"type":"merge","value":{"done":true,"count":2}}"#
+        func edit(naming id: EntryID) async throws -> LarderAPI.ModifierReceipt {
+            let json = #"{"changes":[{"target":{"id":"\#(id)"},"effect":\#(effect)}]}"#
+            let command = try ModifierCommand(editing: Array(json.utf8))
+            return try await fixture.engine.modifierActions.edit(child, to: command, fixture.scope)
+        }
+        await #expect(throws: Problem.self) { try await edit(naming: target) }
+        let receipt = try await edit(naming: real)
+        #expect(receipt.state == .conflict)
+        _ = try await fixture.engine.modifiers.retry(child, fixture.scope)
+        let settled = try await fixture.settled(child)
+        #expect(settled.state == .confirmed)
+        #expect(settled.targets.map(\.id) == [try real.description])
+        #expect(sent == ["POST /todos", "PATCH /todos/42"])
+        checkRequests()
+    }
+
     @Test("A name that is no entity becomes the URL of Location")
     func thing() async throws {
         let things = try fixture.url("/things")

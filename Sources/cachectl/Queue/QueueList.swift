@@ -274,7 +274,8 @@ struct ModifierFormatter {
         case "decision" where report.conflict != nil:
             "a decision, as another device changed the same: \(Self.conflictChoice)"
         case "decision" where report.state == .conflict && namesTemporaryID:
-            "a decision, as its server has told no id for a thing that it names: cancel it"
+            "a decision, as its server has told no id for a thing that it names: queue edit names "
+                + "the real id and queue retry sends it, queue cancel takes it back"
         case "decision" where report.state == .conflict:
             "a decision, as its server has another version: \(Self.conflictChoice)"
         case "decision" where report.state == .unknown && report.isAnsweredOtherwise:
