@@ -93,7 +93,11 @@ extension EngineSimulation {
     }
 
     /// Has a write accepted whose request follows from its effect, or is a POST to its target.
-    func write(_ path: String, _ effect: PlainEffect) throws {
+    func write(
+        _ path: String,
+        _ effect: PlainEffect,
+        _ terms: (inout ModifierCommand) throws -> Void = { _ in }
+    ) throws {
         let change = ModifierCommand.Change(
             target: try Self.id(path),
             effect: effect.effect(of: nil)
@@ -107,6 +111,7 @@ extension EngineSimulation {
         let id = "m\(plain.count + 1)"
         command.id = try ModifierID(id)
         command.ifMatch = compares ? .auto : ModifierRules.MatchRule.none
+        try terms(&command)
         let modifier = modifier(
             id,
             command,

@@ -1,6 +1,7 @@
 import LarderModel
 import LarderTestSupport
 import LarderUpstream
+import LarderWire
 
 /// Lives in which one rule of the model decides what is shown: a search over seeds meets these rarely.
 extension EngineSimulation {
@@ -15,14 +16,17 @@ extension EngineSimulation {
         switch rule {
         case .joinedEndTogether, .sentGroupStays, .unsentGroupParts, .needlessIsCancelled:
             settings.modifiers.coalesce = .net
+        case .emptyFormShows: Self.addList(to: &settings, 1)
         case _: break
         }
+        let isCompared = [.othersAreCompared, .serverMayWin, .clientMayWin].contains(rule)
         try self.init(
             settings,
             users: settings.isShared ? 2 : 1,
             // An even seed has writes compared.
-            seed: rule == .othersAreCompared ? 0 : 1,
+            seed: isCompared ? 0 : 1,
             SeededRandom(seed: 0),
+            withList: rule == .emptyFormShows,
             without: missing
         )
         origin.server.write("/a", Self.old)
@@ -33,9 +37,9 @@ extension EngineSimulation {
         try settle()
         fetch("/a", .networkOnly)
         try tellRead()
-        if rule == .othersAreCompared { setLane("id:https://api.example.com/a", isPaused: true) }
+        if compares { setLane("id:https://api.example.com/a", isPaused: true) }
         try settle()
-        try write("/a", .put(Self.new))
+        try writeFirst(showing: rule)
         try settle()
         switch rule {
         case .readConfirmsAccepted:
@@ -60,7 +64,7 @@ extension EngineSimulation {
             try answerWrite(.unclear)
             try passUntilSent()
             try answerWrite(.refused(422), 422)
-        case .othersAreCompared: try liveCompared()
+        case .othersAreCompared, .serverMayWin, .clientMayWin: try liveCompared()
         case .newCredentialWakes:
             try answerWrite(.authNeeded, 401)
             try renewCredential()
@@ -73,9 +77,59 @@ extension EngineSimulation {
             if rule == .readEndsAnswered { try tellRead() }
         case .joinedEndTogether, .sentGroupStays, .unsentGroupParts, .needlessIsCancelled:
             try liveJoined(showing: rule)
-        case _: preconditionFailure("no life shows \(rule)")
+        case _: try liveAnswered(showing: rule)
         }
         try end()
+    }
+
+    /// Has the write accepted that the rule is about.
+    private func writeFirst(showing rule: PlainRule) throws {
+        switch rule {
+        case .additionCountsOnce: try write("/a", .add("count", 1))
+        case .unknownStaysIncomplete:
+            origin.server.write("/b", Self.other)
+            try write("/b", .merge("count", .number(1)))
+        case .attemptsAreLimited: try write("/a", .put(Self.new)) { $0.attemptsMax = 1 }
+        case .serverErrorIsUnclear: try write("/a", .add("count", 1)) { $0.attemptsMax = 1 }
+        case .serverMayWin: try write("/a", .put(Self.new)) { $0.onConflict = .server }
+        case .clientMayWin: try write("/a", .put(Self.new)) { $0.onConflict = .client }
+        case .emptyFormShows: try acceptObject()
+        case _: try write("/a", .put(Self.new))
+        }
+    }
+
+    /// The first write is sent, and the answer or its absence shows the rule.
+    private func liveAnswered(showing rule: PlainRule) throws {
+        switch rule {
+        case .emptyFormShows: break
+        case .additionCountsOnce:
+            apply(try waiting(.write))
+            fetch("/a", .networkOnly)
+            try tellRead()
+            try answerWrite(.confirmed(nil), 204)
+        case .unknownStaysIncomplete:
+            apply(try waiting(.write))
+            try answerWrite(.confirmed(nil), 204)
+        case .acceptedIsLimited:
+            apply(try waiting(.write))
+            try answerWrite(.accepted, 202)
+            clock.advance(by: settings.modifiers.acceptedLimit + .seconds(1))
+            try settle()
+        case .notNowIsRepeated, .attemptsAreLimited: try answerWrite(.notNow, 429)
+        case .serverErrorIsUnclear: try answerWrite(.serverFailed, 500)
+        case .refusedRepeatIsChecked:
+            apply(try waiting(.write))
+            try answerWrite(.unclear)
+            try passUntilSent()
+            try answerWrite(.preconditionFailed, 412)
+        case .stoppedIsUnknown: try reopen(losingCache: false)
+        case .dependantsAreCancelled:
+            try answerWrite(.notNow, 429)
+            try write("/b", .put(Self.new)) { $0.dependsOn = [try ModifierID("m1")] }
+            try settle()
+            try decideFirst(.cancel)
+        case _: preconditionFailure("no life shows \(rule)")
+        }
     }
 
     /// Writes wait for the answer to the first one, and are one request then, or none.

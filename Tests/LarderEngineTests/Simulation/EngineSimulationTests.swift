@@ -93,15 +93,15 @@ struct EngineSimulationTests {
         }
     }
 
-    /// P-03.
+    /// P-03, P-05.
     @Test(
-        "The judge refuses a request of writes that a rule keeps apart",
-        arguments: PlainRule.keptApart
+        "The judge refuses a request that a rule forbids, and passes it without the rule",
+        arguments: PlainRule.keptApart + PlainRule.keptBack
     )
     func refusesForged(rule: PlainRule) throws {
         let forged = ForgedRequest(against: rule)
         #expect(throws: SimulationJudge.Complaint.self) { try forged.look() }
-        try forged.look(without: rule)
+        try ForgedRequest(against: rule, without: rule).look()
     }
 
     /// P-06, P-07.

@@ -5,6 +5,12 @@ struct PlainModifier: Hashable, CustomStringConvertible {
         let effect: PlainEffect
 
         var description: String { "\(path) \(effect)" }
+
+        /// The same for an origin that declares no empty form.
+        var withoutForm: Change {
+            guard case .addObject(let id, let object, _) = effect else { return self }
+            return Change(path: path, effect: .addObject(id: id, object, hasForm: false))
+        }
     }
 
     enum Standing: Hashable {
@@ -103,6 +109,9 @@ struct PlainModifier: Hashable, CustomStringConvertible {
 
     /// Whether it has had as many attempts as it may have.
     var isSpent: Bool { attemptsMax.map { attempts >= $0 } ?? false }
+
+    /// Whether it is unknown after a 500, although that is unlikely to have applied it.
+    var isUnclearOnError: Bool { holds || !resends && (isSpent || notApplied >= 4) }
 
     /// Whether a person decides after each attempt without a clear answer.
     var holds: Bool { unclear == .hold }

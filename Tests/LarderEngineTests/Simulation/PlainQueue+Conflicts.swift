@@ -30,8 +30,8 @@ extension PlainQueue {
 
     /// Whether another device has changed what a write changes; nil where the model does not say.
     func isOvertakenByOthers(_ modifier: PlainModifier) -> Bool? {
-        guard modifier.onConflict != nil, modifier.onConflict != .client, !modifier.mayBeApplied,
-            holds(.othersAreCompared)
+        guard modifier.onConflict != nil, !modifier.mayBeApplied, holds(.othersAreCompared),
+            modifier.onConflict != .client || !holds(.clientMayWin)
         else { return false }
         let found = modifier.visible.map { isOther($0, than: modifier.seen[$0.path]) }
         if found.contains(true) { return true }
@@ -76,7 +76,9 @@ extension PlainQueue {
     }
 
     private mutating func meetConflict(_ modifier: PlainModifier) {
-        guard modifier.onConflict == .person else { return die(modifier.id, "conflict") }
+        guard modifier.onConflict == .person || !holds(.serverMayWin) else {
+            return die(modifier.id, "conflict")
+        }
         var theirs: [String: Base] = [:]
         for change in modifier.visible
         where isOther(change, than: modifier.seen[change.path]) != false {

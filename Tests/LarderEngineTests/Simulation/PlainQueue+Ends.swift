@@ -7,7 +7,11 @@ extension PlainQueue {
         var open = [self]
         var known: Set<PlainQueue> = [self]
         while let queue = open.popLast() {
-            let due = queue.modifiers.filter { modifier in modifier.end.map { $0 <= now } ?? false }
+            let due = queue.modifiers.filter { modifier in
+                let isAccepted = modifier.state(at: now) == "accepted"
+                return modifier.end.map { $0 <= now } ?? false
+                    && holds(isAccepted ? .acceptedIsLimited : .expiredIsNotSent)
+            }
             if due.isEmpty { found.append(queue) }
             for modifier in due {
                 var next = queue
@@ -40,7 +44,7 @@ extension PlainQueue {
             if modifier.standing == .unsent || modifier.standing == .authWait {
                 change(modifier.id) { $0.standing = .waiting }
             }
-            guard modifier.isUnderWay else { continue }
+            guard modifier.isUnderWay, holds(.stoppedIsUnknown) else { continue }
             change(modifier.id) {
                 $0.isPerhapsApplied = true
                 $0.standing = .unknown
@@ -85,6 +89,7 @@ extension PlainQueue {
         forgetRefusal(of: id)
         restoreSnapshot(of: self[id])
         remove(id, "cancelled")
+        guard holds(.dependantsAreCancelled) else { return }
         for child in unsettled where child.dependsOn.contains(id) { leave(child.id) }
     }
 

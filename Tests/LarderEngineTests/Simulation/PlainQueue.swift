@@ -113,6 +113,7 @@ struct PlainQueue: Hashable {
         if !holds(.objectIsEntity) {
             modifier.changes.removeAll { if case .place = $0.effect { true } else { false } }
         }
+        if !holds(.emptyFormShows) { modifier.changes = modifier.changes.map(\.withoutForm) }
         modifier.seen = seen(by: modifier)
         modifiers.append(modifier)
         for change in modifier.changes {
@@ -177,34 +178,36 @@ struct PlainQueue: Hashable {
         guard let modifier = self[id] else { return "it is not in the queue" }
         switch modifier.standing {
         case .waiting:
-            if let hold = modifier.holdUntil, hold > now { return "it is held" }
+            if let hold = modifier.holdUntil, hold > now, holds(.heldWaits) { return "it is held" }
         case .unsent, .retryWait: break
-        case .unknown: if modifier.waitsForPerson { return "a person decides" }
+        case .unknown:
+            if modifier.waitsForPerson, holds(.personDecides) { return "a person decides" }
         case .inFlight, .checking, .authWait, .conflict, .accepted, .answered, .failed:
-            return "it is \(modifier.standing)"
+            if holds(.waitingIsSent) { return "it is \(modifier.standing)" }
         }
-        guard modifier.key == key else { return "P-05: its key is \(modifier.key)" }
-        if !modifier.mayHaveLeft, let end = modifier.expiresAt, end <= now {
-            return "it has expired"
-        }
-        for other in unsettled.prefix(while: { $0.id != id }) {
+        if modifier.key != key, holds(.keyStays) { return "P-05: its key is \(modifier.key)" }
+        for other in unsettled.prefix(while: { $0.id != id }) where holds(.earlierGoesFirst) {
             if other.state(at: now) == "accepted" || other.standing == .answered { continue }
             if let lane = other.lanes.intersection(modifier.lanes).min() {
                 return "P-03: \(other.id) is before it in \(lane)"
             }
         }
-        if let lane = modifier.lanes.intersection(paused).min() { return "\(lane) is paused" }
+        if let lane = modifier.lanes.intersection(paused).min(), holds(.pausedLaneWaits) {
+            return "\(lane) is paused"
+        }
         for parent in modifier.dependsOn
         where outcomes[parent] != "confirmed" && self[parent]?.standing != .answered {
-            return "it depends on \(parent)"
+            if holds(.dependantWaits) { return "it depends on \(parent)" }
         }
         if !isMet, isOvertakenByOthers(modifier) == true {
             return "case 19: another device has changed what it changes"
         }
         guard let doubt else { return nil }
-        if doubt.refusals >= 3 { return "the credential was refused three times" }
+        if doubt.refusals >= 3, holds(.threeRefusalsWait) {
+            return "the credential was refused three times"
+        }
         let isTried = unsettled.contains { $0.id == doubt.trial && $0.isUnderWay }
-        return isTried ? "another one tries the credential" : nil
+        return isTried && holds(.oneTriesCredential) ? "another one tries the credential" : nil
     }
 
     /// The GET of a target after a 412 sets out; false where nobody needs it (case 22).
@@ -323,15 +326,15 @@ struct PlainQueue: Hashable {
         case .confirmed(let told): confirmGroup(modifier, told, input)
         case .created: preconditionFailure("it is confirmed under its id")
         case .accepted: acceptGroup(modifier, until: now + acceptedLimit)
-        case .serverFailed
-        where modifier.holds || !modifier.resends && (modifier.isSpent || modifier.notApplied >= 4):
+        case .serverFailed where modifier.isUnclearOnError && holds(.serverErrorIsUnclear):
             change(id) {
                 $0.notApplied += 1
                 $0.standing = .unknown
             }
         case .notNow, .busy, .serverFailed:
+            guard holds(.notNowIsRepeated) else { return refuse(id) }
             change(id) { $0.notApplied += 1 }
-            if modifier.isSpent {
+            if modifier.isSpent, holds(.attemptsAreLimited) {
                 die(id, "attempts")
             } else {
                 change(id) { $0.standing = .retryWait }
@@ -342,6 +345,7 @@ struct PlainQueue: Hashable {
             else { return refuse(id) }
             if status == 409, isHonoured { return end(modifier, .notNow, input: input, at: now) }
             leaveToPerson(id)
+        case .preconditionFailed where !holds(.refusedRepeatIsChecked): refuse(id)
         case .preconditionFailed:
             // An earlier attempt may have made this change; without an effect nothing can show that.
             let paths = Set(([modifier] + members(of: id)).flatMap(\.visible).map(\.path)).sorted()
@@ -440,11 +444,13 @@ struct PlainQueue: Hashable {
                 continue
             }
             let isSame = modifier.sentOn[change.path]?.isSame(as: base(change.path)) ?? false
-            guard isSame || !change.effect.counts else { continue }
+            let isOnce = change.effect.counts && holds(.additionCountsOnce)
+            guard isSame || !isOnce else { continue }
             guard holds(.confirmedChangesBase) else { continue }
             switch confirmed(change) {
             case .value(let value, let isComplete):
-                settle(change.path, on: isComplete ? .value(value) : .part(value))
+                let isWhole = isComplete || !holds(.unknownStaysIncomplete)
+                settle(change.path, on: isWhole ? .value(value) : .part(value))
             case .deleted: settle(change.path, on: .deleted)
             case .unknown, nil: break
             }
