@@ -226,7 +226,7 @@ struct Conflicts: Sendable {
                 // Nothing that another origin does is about this one.
                 let notNow = ModifierVerdict.notNow(retryAfter: nil)
                 guard origin.name == whole.modifier.origin else { return .failed(notNow) }
-                if [401, 407].contains(problem.originStatus) { return .failed(.authNeeded) }
+                if problem.wantsCredential { return .failed(.authNeeded) }
                 switch problem.kind {
                 case .unreachable, .offline: return .failed(.neverLeft)
                 case .captive: return .failed(.captive)

@@ -464,7 +464,7 @@ struct FlightStarter: Sendable {
         let wantsHead = cached == nil && pipe == nil && request.wantsHead(context, scope)
         let isOther = flight.plan.payer != scope
         flight.join(until: deadline, wantsHead: wantsHead, isOther: isOther) { result in
-            guard isOther, flight.isPrivate else { return tell(isNew ? result : result.forOthers) }
+            guard isOther, flight.isPrivate else { return tell(result.told(scope, origin, isNew)) }
             // The answer is private to another client.
             joinOrStart(
                 request,

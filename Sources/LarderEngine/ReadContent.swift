@@ -219,7 +219,7 @@ extension Flight.Plan {
     /// The problem of a refused read; a retry may succeed while a client renews the credential.
     func refusal(_ status: Int, _ credentials: CredentialTable) -> Problem {
         var problem = Problem(refusal: status, "\(key.url.originText) answered \(status)")
-        if [401, 407].contains(status), credentials.isRenewed(origin, payer.scope) {
+        if problem.wantsCredential, credentials.isRenewed(origin, payer.scope) {
             problem.retryable = true
         }
         return problem
@@ -266,6 +266,20 @@ extension Flight.Plan {
             let words = await OriginRefusal(whole: reply)
         else { return .failed(problem) }
         return .refused(words.redirecting(from: url), problem)
+    }
+}
+
+extension FlightOutcome {
+    /// The outcome for a client, which may have joined the flight of another account or user.
+    ///
+    /// If the origin refuses the credential, the hint names the command for the client's account.
+    func told(_ scope: ScopeKey, _ origin: OriginSettings, _ hasStarted: Bool) -> FlightOutcome {
+        let outcome = hasStarted ? self : forOthers
+        guard case .refused(let refusal, var problem) = outcome, problem.wantsCredential else {
+            return outcome
+        }
+        problem.nameLogin(CredentialName(scope.scope, at: origin.name).loginCommand)
+        return .refused(refusal, problem)
     }
 }
 

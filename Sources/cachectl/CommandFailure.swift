@@ -45,6 +45,11 @@ struct CommandFailure: Error, Equatable {
     }
 }
 
+extension Problem {
+    /// The detail, with the hint if another credential helps.
+    var words: String { wantsCredential ? "\(detail). \(hint)" : detail }
+}
+
 extension CommandFailure {
     init(_ error: LarderError) {
         switch error {

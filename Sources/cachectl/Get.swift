@@ -226,7 +226,7 @@ extension Get {
                 try console.write([UInt8(ascii: "\n")])
             case .deleted: console.note("\(url) is gone")
             case .unchanged: break
-            case .failed(let problem): console.note(problem.detail)
+            case .failed(let problem): console.note(problem.words)
             case .origin(let origin):
                 console.note("\(origin.origin) is \(origin.state.rawValue)")
             case .disconnected(let error): console.note(error.summary)

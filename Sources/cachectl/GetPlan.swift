@@ -52,7 +52,8 @@ struct GetPlan {
                     )
                 )
             )
-        case .failed(let problem): .last(streamFailed(CommandFailure(.problem(problem))))
+        case .failed(let problem):
+            .last(streamFailed(CommandFailure(.problem(problem)), problem.words))
         case .end(.shutdown): .last(streamFailed(Self.shutdown))
         case .end: .last(ended())
         case .origin: .wait
@@ -63,9 +64,9 @@ struct GetPlan {
         CommandFailure(.problem(Problem(.shuttingDown, "larderd is ending")))
     }
 
-    func streamFailed(_ failure: CommandFailure) -> FinalResult {
+    func streamFailed(_ failure: CommandFailure, _ words: String? = nil) -> FinalResult {
         guard let held, isGoodEnough(held) else { return .fail(failure.about(name)) }
-        return .print(held, .networkFailed(failure.message))
+        return .print(held, .networkFailed(words ?? failure.message))
     }
 
     private mutating func snapshotArrived(_ snapshot: Snapshot) -> Step {

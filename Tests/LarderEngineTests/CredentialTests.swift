@@ -421,6 +421,24 @@ struct CredentialTests {
         #expect(fix.contains(": \(login), \(login) --account work    "))
     }
 
+    @Test("A refused read names the command for the client's own account, also in a joined request")
+    func loginOfRead() async throws {
+        let (url, gate) = (try fixture.url("/r"), Gate())
+        try await share(url)
+        fixture.upstream.answer(url, with: .reply("who?", status: 401).held(by: gate))
+        let mine = fixture.start(url)
+        _ = try await fixture.upstream.asked.element(0)
+        let works = fixture.start(url, as: work)
+        while fixture.engine.context.meter.counts.flightsJoined == 0 { await Task.yield() }
+        gate.open()
+        for (fetch, option) in [(mine, ""), (works, " --account work")] {
+            let refusal = try await fetch.result().refusal
+            let command = "cachectl origin login example\(option)"
+            #expect(refusal?.originStatus == 401)
+            #expect(refusal?.hint == "Give a credential with \(command), then ask again.")
+        }
+    }
+
     @Test("A value that no header can have is refused, without being repeated")
     func refusedValue() async throws {
         for value in ["", "two\nlines", " padded", String(repeating: "x", count: 16_385)] {

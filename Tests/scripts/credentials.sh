@@ -169,6 +169,9 @@ store /q '{"n": 1}'
 control "$(jq --null-input --compact-output --arg value "$fourth" \
     '{prefix: "/q", status: 401, unless_authorization: $value}')"
 fetch "$origin/q" --data policy=network-only
+keeps readrefused cat "$work/body" "$work/head"
+expect_match "a refused read names the command" "^502 .*cachectl origin login local," \
+    "$status $(member .hint)"
 await 60 grep --quiet '"lease"' "$outputs/renewal.one" "$outputs/renewal.two"
 expect_equal "a refused read gives one program the order" 1 \
     "$(cat "$outputs"/renewal.* | grep --count '"reason":"refused"')"
@@ -290,6 +293,14 @@ for output in 'queue show work-0 --account work' status; do
     keeps worklogin cachectl $output
     expect_match "${output%% *} names the command with the account" \
         "cachectl origin login local --account work" "$(<"$outputs/$step.worklogin")"
+done
+store /p '{"n": 1}'
+keeps workread cachectl get --account work "$origin/p"
+for policy in network-only cache-then-network; do
+    control '{"prefix": "/p", "method": "GET", "status": 401, "times": 1}'
+    keeps workread cachectl get --account work --policy "$policy" "$origin/p"
+    expect_match "get names it with $policy, too" \
+        "answered 401.*cachectl origin login local --account work" "$(<"$outputs/$step.workread")"
 done
 keeps workcancel cachectl queue cancel work-0 --account work
 seventh="Bearer $(random)"

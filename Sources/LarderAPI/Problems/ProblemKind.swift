@@ -329,6 +329,15 @@ public struct Problem: Error, Codable, Equatable, Sendable {
         self.init(.originStatus, detail)
         originStatus = status
         retryable = status >= 500 || [408, 425].contains(status)
+        if wantsCredential { nameLogin("cachectl origin login NAME") }
+    }
+
+    /// Whether the origin asks for another credential.
+    package var wantsCredential: Bool { originStatus == 401 || originStatus == 407 }
+
+    /// Names the command that gives another credential.
+    package mutating func nameLogin(_ command: String) {
+        hint = "Give a credential with \(command), then ask again."
     }
 }
 
