@@ -91,6 +91,36 @@ struct CredentialTests {
         }
     }
 
+    @Test("A write that waits for a credential is sent once the user's own file changes (case 23)")
+    func fileWakesWrite() async throws {
+        let lines = Recorder<String>()
+        let setup = try EngineSetup.with { setup in
+            setup.owner = 1_000
+            setup.readFile = { _ in lines.all.last ?? "" }
+        }
+        let name = try name
+        lines.record("old")
+        try await EngineFixture.run(setup) { fixture in
+            let (credentials, url) = (fixture.engine.credentials, try fixture.url("/w"))
+            fixture.upstream.answer(url, with: .reply(status: 401), .reply(status: 204))
+            let command = CredentialCommand(file: "/home/ada/token")
+            _ = try await credentials.set(command, at: name, fixture.scope)
+            let id = try await fixture.write(.url(url), .none, "PUT")
+            try await until {
+                try await fixture.engine.modifiers.modifier(id, fixture.scope).state == .authWait
+            }
+            // The same value is not a new credential.
+            await credentials.readFiles()
+            lines.record("new")
+            await credentials.readFiles()
+            let settled = try await fixture.settled(id)
+            #expect(settled.state == .confirmed)
+            let writes = fixture.upstream.asked.all.filter { $0.method == "PUT" }
+            let sent = writes.map { $0.origin.headers["Authorization"] }
+            #expect(sent == ["old", "new"])
+        }
+    }
+
     @Test("Reads and writes carry the credential of their own account only (case 30)")
     func accounts() async throws {
         let read = try fixture.url("/r")
