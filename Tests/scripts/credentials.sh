@@ -138,6 +138,32 @@ request PUT /v1/origins/local/credential --header 'Content-Type: application/jso
     --data "{\"value\": [\"$first\"]}"
 keeps badtype cat "$work/body"
 
+# -- and so it is in a raw write that waits; one that is passed on has the account's, or its own
+
+store /n '{"n": 0}'
+# patch_raw [curl's options]
+patch_raw() {
+    request PATCH /o/local/n --header 'Content-Type: application/merge-patch+json' \
+        --data '{"n": 1}' "$@"
+    keeps raw cat "$work/body" "$work/head"
+}
+patch_raw --header 'Prefer: respond-async' --header "Authorization: $first"
+expect_match "a raw write that waits has no Authorization, and its problem names the command" \
+    "^400 .*cachectl origin login" "$status $(member .hint)"
+patch_raw --header "Authorization: $first"
+expect_equal "nor has one that is passed on, if the account has a credential" 400 "$status"
+expect_equal "none of them left" none "$(received 'select(.path == "/n" and .method == "PATCH") |
+    .method' | grep . || echo none)"
+control '{"prefix": "/n", "method": "PATCH", "status": 401, "times": 1}'
+patch_raw
+expect_equal "a raw write is passed on with the account's, and the refusal is the origin's" \
+    "401 $second" "$status $(carried PATCH /n)"
+patch_raw
+expect_equal "so is the answer" "200 $second" "$status $(carried PATCH /n)"
+patch_raw --header 'Larder-Account: work' --header "Authorization: $first"
+expect_equal "an account without a credential may have its own in the request" "200 $first" \
+    "$status $(carried PATCH /n)"
+
 # -- programs renew it, one at a time
 
 fourth="Bearer $(random)"
@@ -349,6 +375,62 @@ keeps config "$bin/larderd" --print-config --config "$config"
 keeps origins cachectl origin list --json
 login "$second"
 
+# -- the API takes the file of a credential, but only at a daemon of the user's own
+
+ninth="Bearer $(random)"
+own=$work/own
+mkdir -p "$own/bin"
+chmod 0711 "$work"
+printf '%s\n' "$ninth" >"$own/token"
+cp "$bin/larderd" "$own/bin"
+own_configuration() {
+    # `write_configuration` uses them.
+    # shellcheck disable=SC2034
+    local work=$own socket=$own/api.sock config=$own/larder.yaml
+    write_configuration
+}
+own_configuration
+become=()
+if ((EUID == 0)); then
+    become=(setpriv --reuid=64021 --regid=64021 --clear-groups)
+    chown -R 64021:64021 "$own"
+    request PUT /v1/origins/local/credential --header 'Content-Type: application/json' \
+        --data "{\"file\": \"$own/token\"}"
+    keeps file cat "$work/body" "$work/head"
+    expect_match "a system's daemon reads no file for a user, and names the command" \
+        "^403 .*cachectl origin login local --file FILE" "$status $(member .hint)"
+else
+    skip "a system's daemon reads no file for a user" "root's daemon is needed"
+fi
+# own_api PATH [curl's options]: asks the user's own daemon as the user.
+own_api() {
+    "${become[@]}" curl --silent --max-time 50 --unix-socket "$own/api.sock" "${@:2}" \
+        "http://larder/v1/$1"
+}
+own_is_ready() { own_api health --fail --output /dev/null; }
+if "${become[@]}" true 2>/dev/null; then
+    "${become[@]}" "$own/bin/larderd" --config "$own/larder.yaml" 2>>"$work/larderd.log" &
+    own_daemon=$!
+    await 60 own_is_ready || give_up "a user's own daemon starts" "it is ready" \
+        "$(tail -n 5 "$work/larderd.log")"
+    keeps ownfile own_api origins/local/credential --request PUT \
+        --header 'Content-Type: application/json' --data "{\"file\": \"$own/token\"}"
+    expect_equal "a user's own daemon reads it" user \
+        "$(jq --raw-output .source "$outputs/$step.ownfile")"
+    keeps ownread own_api get --get --data-urlencode "url=$origin/r"
+    expect_equal "and its reads carry the value" "$ninth" "$(carried GET /r)"
+    for path in origins/local/credential origins status stats; do
+        keeps own own_api "$path"
+    done
+    kill -s TERM "$own_daemon"
+    wait "$own_daemon" 2>/dev/null || :
+    expect_equal "which is in none of its files but state.db" "$own/state/state.db" \
+        "$(grep --recursive --text --files-with-matches --fixed-strings \
+            "${ninth#Bearer }" "$own/state" "$own/cache")"
+else
+    skip "a user's own daemon reads it" "no other user can be had here"
+fi
+
 # -- the rest of a day: things that get their ids, a conflict, followers, kills, a damaged cache
 
 eighth=$(random)
@@ -407,7 +489,7 @@ keeps day "$bin/larderd" --help
 # -- the secrets are nowhere else
 
 secrets=("${first#Bearer }" "${second#Bearer }" "${third#Bearer }" "${fourth#Bearer }"
-    "${fifth#Bearer }" "${sixth#Bearer }" "${seventh#Bearer }" "$eighth")
+    "${fifth#Bearer }" "${sixth#Bearer }" "${seventh#Bearer }" "$eighth" "${ninth#Bearer }")
 # having FOLDER...: files that have one of the secrets.
 having() {
     printf '%s\n' "${secrets[@]}" | grep --recursive --text --files-with-matches \
