@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Credentials that a user gives: which requests carry them, what waits for them, who may see them,
 # who renews them; and no secret in any output or file except the row of the credential (case 23).
+# Requests of another account never carry them (case 30).
 # `await` and the like call functions by their names.
 # shellcheck disable=SC2317
 # shellcheck source=Tests/scripts/support.sh
@@ -301,11 +302,11 @@ else
     skip "login asks on a terminal" "script(1) is not installed"
 fi
 
-# -- another account has its own
+# -- another account has its own (case 30)
 
 keeps worklogout cachectl origin logout local --account work
 fetch "$origin/r" --data policy=network-only --data account=work
-expect_equal "another account carries none" none "$(carried GET /r)"
+expect_equal "case 30: another account carries none" none "$(carried GET /r)"
 store /k/1 '{"n": 0}'
 control '{"prefix": "/k", "method": "PATCH", "status": 401, "times": 1}'
 merge work-0 /k/1 '{"n": 1}' '{"account": "work"}'
@@ -332,20 +333,20 @@ keeps workcancel cachectl queue cancel work-0 --account work
 seventh="Bearer $(random)"
 keeps worklogin login "$seventh" --account work
 fetch "$origin/r" --data policy=network-only --data account=work
-expect_equal "or its own" "$seventh" "$(carried GET /r)"
+expect_equal "case 30: or its own" "$seventh" "$(carried GET /r)"
 store /w/7 '{"n": 0}'
 control '{"prefix": "/w/7", "method": "PATCH", "status": 422, "times": 1}'
 merge work-1 /w/7 '{"n": 1}' '{"account": "work"}'
 work_is_sent() { [[ $(carried PATCH /w/7) == "$seventh" ]]; }
 await 60 work_is_sent
-expect_equal "its write carries it, too" "$seventh" "$(carried PATCH /w/7)"
+expect_equal "case 30: its write carries it, too" "$seventh" "$(carried PATCH /w/7)"
 for path in 'modifiers?state=failed' modifiers/work-1 entries origins/local/credential \
     'watch?initial=true&timeout=0ms'; do
     keeps work api --get --header 'Accept: application/json' --data-urlencode account=work \
         "http://larder/v1/$path"
 done
 fetch "$origin/r" --data policy=network-only
-expect_equal "which no other account carries" "$second" "$(carried GET /r)"
+expect_equal "case 30: which no other account carries" "$second" "$(carried GET /r)"
 keeps worklogout cachectl origin logout local --account work
 
 # -- a credential of the configuration, whose file changes
