@@ -21,21 +21,14 @@ struct TodoList {
         try await put(Todo(id: id, title: title, done: false, position: last + 1))
     }
 
-    /// Changes a title, but asks first if another device has changed it, too.
     func rename(_ place: Int, to title: String) async throws(LarderError) {
-        try await change(place, ["title": JSON(encoding: title)], .strict)
+        try await change(place, ["title": JSON(encoding: title)])
     }
 
-    func change(
-        _ place: Int,
-        _ members: JSON,
-        _ rule: MatchRule? = nil
-    ) async throws(LarderError) {
+    func change(_ place: Int, _ members: JSON) async throws(LarderError) {
         let todos = try await todos()
         guard todos.indices.contains(place) else { return print("There is no such to-do.") }
-        var change = Modifier(.merge(members), on: todos[place].entity)
-        change.ifMatch = rule
-        try await larder.write(change)
+        try await larder.write(Modifier(.merge(members), on: todos[place].entity))
     }
 
     func move(_ place: Int, to other: Int) async throws(LarderError) {

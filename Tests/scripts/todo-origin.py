@@ -1,4 +1,4 @@
-"""An origin with a list of to-dos, for example-todo.sh.
+"""An origin with a list of to-dos, for todo.sh.
 
 usage: todo-origin.py PORT TOKEN-FILE LOG
 
