@@ -1,5 +1,6 @@
 """The programs of Examples/python through outage, restart, lag, 410 and an expiring token."""
 
+import json
 import os
 import shutil
 import signal
@@ -11,7 +12,6 @@ import unittest
 from support import ROOT, DaemonTest, await_condition
 
 import larder
-from larder._clients import run
 
 
 class ExampleTests(DaemonTest):
@@ -100,23 +100,30 @@ class ExampleTests(DaemonTest):
         _, lines = self.start("offline_list.py", self.url)
         await_condition(lambda: "! c" in lines, what=f"the failed row: {lines}")
 
-    def test_like_and_create_with_a_token_that_has_expired(self):
+    def test_like_and_create_over_outage_kill_9_and_a_token_that_has_expired(self):
         self.client.get(self.url)
         self.client.get(f"{self.url}/7")
         self.client.set_credential("api", larder.Credential("Bearer old"))
         self.client.get(self.url, policy="network-only")
         self.client.get(f"{self.url}/7", policy="network-only")
-        for method in ("PATCH", "POST"):
-            self.origin.control(prefix="/list", method=method, status=401, unless_authorization="Bearer new")
-        run(run(self.client.command("PATCH", "/v1/origins/api", {"offline": True})).body())
+        self.origin.stop()
         program, lines = self.start("like_and_create.py", self.url, "", "c", "api", "echo Bearer new")
         await_condition(lambda: len(lines) >= 4, what=f"the marks: {lines}")
         self.assertRegex(lines[0], "^created entity:api/T:tmp:")
         self.assertEqual(lines[1:4], ["~ a True", "  b False", "~ c False"])
-        run(run(self.client.command("PATCH", "/v1/origins/api", {"offline": False})).body())
+        # The writes are there while neither the daemon nor the origin is.
+        self.daemon.kill()
+        self.origin.start()
+        for method in ("PATCH", "POST"):
+            self.origin.control(prefix="/list", method=method, status=401, unless_authorization="Bearer new")
+        self.daemon.start()
         self.assertEqual(program.wait(60), 0)
         await_condition(lambda: len(lines) == 6, what=f"the states: {lines}")
         self.assertRegex("\n".join(lines[4:]), r"^\S+ confirmed \nentity:api/T:\d+ confirmed $")
+        received = map(json.loads, self.origin.ask("GET", "/_received").splitlines())
+        tokens = {one["authorization"] for one in received if one["method"] in ("PATCH", "POST")}
+        self.assertEqual(tokens, {"Bearer old", "Bearer new"})
+        self.assertTrue(json.loads(self.origin.ask("GET", "/list/7"))["liked"])
 
     def test_the_program_of_the_first_page_reads_online_and_offline(self):
         url = self.origin.url + "/hello.json"
