@@ -187,23 +187,31 @@ struct PostReadTests {
     }
 
     @Test(
-        "303 goes on with GET, 307 and 308 with method and body, 301 and 302 with neither (S36)",
-        arguments: [(301, nil), (302, nil), (303, "GET"), (307, "POST"), (308, "POST")]
+        "303 goes on with GET, 307 and 308 with method and body; 301 and 302 only of QUERY (S36)",
+        arguments: [
+            (ReadMethod.post, 301, nil), (.post, 302, nil), (.post, 303, "GET"),
+            (.post, 307, "POST"), (.post, 308, "POST"), (.query, 301, "QUERY"),
+            (.query, 302, "QUERY"), (.query, 303, "GET"), (.query, 307, "QUERY"),
+            (.query, 308, "QUERY"),
+        ] as [(ReadMethod, Int, String?)]
     )
-    func redirects(status: Int, method: String?) async throws {
+    func redirects(asked: ReadMethod, status: Int, method: String?) async throws {
         try await run { fixture, url in
             let target = try fixture.url("/moved")
             let moved = ScriptedAnswer.reply(status: status, headers: ["Location": "/moved"])
             fixture.upstream.answer(url, with: moved)
             fixture.upstream.answer(target, with: .json("[1]"))
-            let got = try await fixture.post(url, "a")
+            let bytes = Array(Self.query("a").utf8)
+            let content = RequestContent(asked, mediaType: "application/json", bytes: bytes)
+            let got = try await fixture.fetch(url) { $0.content = content }
             #expect((got.refusal?.kind == .badAnswer) == (method == nil))
             let last = fixture.upstream.asked.all.last
-            #expect(last?.method == method ?? "POST")
+            #expect(last?.method == method ?? asked.rawValue)
             #expect((last?.body == nil) == (method == "GET"))
             #expect((last?.headers["Content-Type"] == nil) == (method == "GET"))
             guard method != nil else { return }
-            #expect(try await fixture.post(url, "a", .cacheOnly).lastShown?.text == "[1]")
+            let cached = try await fixture.fetch(url, .cacheOnly) { $0.content = content }
+            #expect(cached.lastShown?.text == "[1]")
         }
     }
 
