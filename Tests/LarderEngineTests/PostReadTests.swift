@@ -245,6 +245,39 @@ struct PostReadTests {
         }
     }
 
+    @Test("A follower of a POST gets a new answer, and has it asked for again with its body (S35)")
+    func followed() async throws {
+        try await run { fixture, url in
+            fixture.upstream.answer(url, with: .json("[1]"), .json("[2]"), .json("[3]"))
+            let follower = fixture.start(url) { order in
+                order.content = fixture.content("a")
+                (order.follows, order.refresh) = (true, .seconds(30))
+                order.heartbeat = .seconds(3_600)
+            }
+            #expect(try await follower.frames.element(0).shown?.text == "[1]")
+            let (context, id) = (fixture.engine.context, try EntryID(url, fixture.content("a")))
+            let user = EngineFixture.scope
+            try await until {
+                context.refreshes.report(of: id, user, context).refresh == .seconds(30)
+            }
+            try await fixture.post(url, "a")
+            #expect(try await follower.frames.element(1).shown?.text == "[2]")
+            // There is a poll in 30 to 33 seconds.
+            for _ in 0..<70 {
+                fixture.clock.advance(by: .milliseconds(500))
+                let now = fixture.clock.monotonic()
+                try await until {
+                    context.flights.count == 0 && context.refreshes.isQuiet(at: now)
+                }
+            }
+            #expect(try await follower.frames.element(2).shown?.text == "[3]")
+            let asked = fixture.upstream.asked.all
+            #expect(asked.map(\.method) == ["POST", "POST", "POST"])
+            #expect(asked.allSatisfy { $0.body == Array(Self.query("a").utf8) })
+            follower.hangUp()
+        }
+    }
+
     @Test("A pinned one is asked for with its body again, after its bytes were lost (S35)")
     func pinned() async throws {
         try await run { fixture, url in

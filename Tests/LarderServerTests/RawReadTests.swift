@@ -134,6 +134,22 @@ struct RawReadTests {
         }
     }
 
+    @Test("/v1/fetch takes a body of the limit, and refuses a longer one with 413 (S35)")
+    func fetchedLimit() async throws {
+        try await run { server, client, url in
+            server.upstream.answer(url, with: .json("[1]"))
+            for (count, status) in [(131_072, 200), (131_073, 413)] {
+                let query = #"{"query":"{ \#(String(repeating: "x", count: count - 16)) }"}"#
+                #expect(query.utf8.count == count)
+                let command = #"{"url":"\#(url)","method":"POST","body":\#(query)}"#
+                let bytes = Array(command.utf8)
+                let reply = try await client.ask("POST", "/v1/fetch", [Self.json], body: bytes)
+                #expect(reply.status == status)
+            }
+            #expect(server.upstream.asked.all.count == 1)
+        }
+    }
+
     @Test("A query in chunks is a read; a mutation and a body that is too large are passed on")
     func chunked() async throws {
         try await run { server, client, url in
