@@ -323,6 +323,44 @@ struct PostReadTests {
         }
     }
 
+    @Test("A watch and an eviction by the id of a read with a body concern that read alone (S32)")
+    func watchedAndEvicted() async throws {
+        try await run { fixture, url in
+            let id = try EntryID(url, fixture.content("a"))
+            let watch = try await Watch(fixture) { order in
+                (order.ids, order.types) = ([id], [.put, .evict])
+            }
+            fixture.upstream.answer(url, with: .json("[0]"), .json("[1]"), .json("[2]"))
+            try await fixture.fetch(url)
+            for name in ["b", "a"] { try await fixture.post(url, name) }
+            #expect(try await watch.frames(upTo: 2).last?.name == "put \(id.text)")
+            let order = EvictOrder(.ids([id]))
+            let report = try await fixture.engine.eviction.evict(order, .one(fixture.scope))
+            #expect(report.evicted == 1)
+            #expect(try await watch.frames(upTo: 3).last?.name == "evict \(id.text)")
+            #expect(try await fixture.post(url, "a", .cacheOnly).refusal?.kind == .miss)
+            #expect(try await fixture.post(url, "b", .cacheOnly).lastShown?.text == "[1]")
+            #expect(try await fixture.cached(url).lastShown?.text == "[0]")
+        }
+    }
+
+    @Test("A modifier of a read with a body shows in that read before it is confirmed (S32)")
+    func modified() async throws {
+        try await run { fixture, url in
+            fixture.upstream.answer(url, with: .json("[0]"), .json("[1]"))
+            for name in ["b", "a"] { try await fixture.post(url, name) }
+            let (gate, note) = (Gate(), try fixture.url("/note"))
+            fixture.upstream.answer(note, with: .reply(status: 204).held(by: gate))
+            let value = try Effect.json(#"{"type":"put","value":[2]}"#)
+            let id = try EntryID(url, fixture.content("a"))
+            let write = try await fixture.write(id, value, "PUT", to: note)
+            #expect(try await fixture.post(url, "a", .cacheOnly).lastShown?.text == "[2]")
+            #expect(try await fixture.post(url, "b", .cacheOnly).lastShown?.text == "[0]")
+            gate.open()
+            #expect(try await fixture.settled(write).state == .confirmed)
+        }
+    }
+
     @Test("A pin of the URL holds no read with a body of it, and one of the read its variants")
     func heldVariants() async throws {
         try await run { fixture, url in
