@@ -109,6 +109,28 @@ struct PrefetchTests {
         }
     }
 
+    @Test("Four sizes are asked for at a time, each for 5 s; a late one is unknown (S42)")
+    func headsAtOnce() async throws {
+        let gate = Gate()
+        fixture.upstream.answerOthers { request in
+            request.url.pathAndQuery == "/0"
+                ? ScriptedAnswer.failure(.timedOut(.head)).held(by: gate)
+                : ScriptedAnswer.reply(headers: ["Content-Length": "7"]).held(by: gate)
+        }
+        let (engine, scope) = (fixture.engine, fixture.scope)
+        let name = try PrefetchName("set")
+        let command = try fixture.command((0..<8).map { "/\($0)" })
+        async let planned = engine.prefetches.put(name, command, scope, isPlan: true)
+        _ = try await fixture.upstream.held.element(3)
+        for _ in 0..<2_000 { await Task.yield() }
+        #expect(asked("HEAD").count == 4)
+        gate.open()
+        let report = try await planned
+        #expect(report.estimatedBytes == 49 && report.unknownSizes == 1)
+        let times = fixture.upstream.asked.all.map(\.timeout)
+        #expect(times == Array(repeating: Duration.seconds(5), count: 8))
+    }
+
     @Test("A set with a length that no body can have is refused (S42)")
     func absurdLength() async throws {
         fixture.upstream.answerOthers { _ in
