@@ -35,15 +35,15 @@ environment() {
 }
 
 if has /usr/bin/python3 requests, httpx; then
-    tests /usr/bin/python3 "the system's versions" test_adapters
+    tests /usr/bin/python3 "the system's versions" test_adapters test_httpx
 elif environment debian requests==2.28.1 urllib3==1.26.12 httpx==0.23.3; then
-    tests "$python" "requests 2.28, httpx 0.23" test_adapters
+    tests "$python" "requests 2.28, httpx 0.23" test_adapters test_httpx
 else
     skip "adapters with the versions of Debian 12" "$(tail -n 1 "$work/pip.log")"
 fi
 if environment newest requests httpx mypy types-requests gql; then
     has "$python" gql || "$python" -m pip install --quiet --timeout 10 --retries 1 gql >>"$work/pip.log" 2>&1
-    tests "$python" "the newest versions" test_adapters test_package test_graphql
+    tests "$python" "the newest versions" test_adapters test_httpx test_package test_graphql
 else
     skip "adapters with the newest versions" "$(tail -n 1 "$work/pip.log")"
 fi
