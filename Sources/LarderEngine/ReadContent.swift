@@ -227,12 +227,14 @@ extension Flight.Plan {
 
     /// The refusal in the body of a 2xx, by the origin's `refused_if`; nil if it is an answer.
     ///
-    /// A body that is too large to be looked through is no answer to a read with a body.
+    /// A body that is too large to be looked through is no answer to a read with a body, nor to a
+    /// GET on a path of such reads.
     func refusal(in taken: BodyReceiver.ReceivedBody, _ reply: UpstreamReply) -> FlightOutcome? {
         let rules = origin.fetch.refusedIf
         guard !rules.isEmpty else { return nil }
         guard let bytes = taken.bytes else {
-            let isUnseen = key.content != nil && ResponseHead.isJSON(reply.headers)
+            let mayHaveErrors = key.content != nil || origin.isPostRead(key.url)
+            let isUnseen = mayHaveErrors && ResponseHead.isJSON(reply.headers)
             return isUnseen ? .failed(Problem(.tooLarge, of: self)) : nil
         }
         guard let rule = rules.rule(matching: bytes) else { return nil }

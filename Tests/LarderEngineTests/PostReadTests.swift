@@ -156,6 +156,28 @@ struct PostReadTests {
         }
     }
 
+    @Test("JSON too large for refused_if replaces no answer on a path of POST reads (S37)")
+    func unseenErrors() async throws {
+        let adjust: (inout OriginSettings) -> Void = { $0.fetch.refusedIf = Self.errors }
+        try await run(adjusting: adjust) { fixture, url in
+            let text = String(repeating: "a", count: Limits.inlineJSONBytesMax)
+            let large = ScriptedAnswer.json(#"{"errors":["\#(text)"]}"#)
+            fixture.upstream.answer(url, with: .json("[1]"), large)
+            try await fixture.post(url, "a")
+            let refused = ["cache", "problem entry-too-large", "end error"]
+            #expect(try await fixture.post(url, "a").shape == refused)
+            #expect(try await fixture.post(url, "a", .cacheOnly).lastShown?.text == "[1]")
+            let query = try fixture.url("/graphql?query=%7Ba%7D")
+            fixture.upstream.answer(query, with: .json("[2]"), large)
+            try await fixture.fetch(query)
+            #expect(try await fixture.fetch(query).shape == refused)
+            #expect(try await fixture.cached(query).lastShown?.text == "[2]")
+            let other = try fixture.url("/a")
+            try await fixture.cache(other, large)
+            #expect(try await fixture.cached(other).shape == ["cache", "end cache"])
+        }
+    }
+
     @Test("A POST is never conditional, and equal bytes keep the revision (S36)")
     func unconditional() async throws {
         try await run { fixture, url in
