@@ -222,6 +222,50 @@ struct ListObjectTests {
         #expect(shown?.failedRows?.first?.value.text == Self.added)
     }
 
+    /// Puts one object more into a list than a snapshot names rows, in as few writes as may be.
+    private func addMany(to url: WebURL, hold: Bool) async throws -> [ModifierID] {
+        let keys = Array(1_000...(1_000 + Limits.markedRowsMax))
+        let step = Limits.placedEntitiesMax
+        var ids: [ModifierID] = []
+        for start in stride(from: 0, to: keys.count, by: step) {
+            let objects = keys[start..<min(start + step, keys.count)].map { key in
+                #"{"type":"Todo","id":\#(key)}"#
+            }
+            let all = objects.joined(separator: ",")
+            ids.append(try await add(all, to: url, id: "part-\(ids.count)", hold: hold))
+        }
+        return ids
+    }
+
+    @Test("A snapshot names a limited number of rows, and counts the writes on all of them")
+    func manyRows() async throws {
+        let url = try await list()
+        let ids = try await addMany(to: url, hold: true).map(\.text)
+        let last = try await fixture.cached(url).lastShown
+        let shown = try #require(last)
+        let rows = try #require(shown.rows)
+        #expect(rows.count == Limits.markedRowsMax)
+        #expect(rows.last?.pointer == "/items/\(Limits.markedRowsMax)")
+        // Only the last row, which has no name any more, is of the last write.
+        #expect(Set(rows.flatMap(\.pending)) == Set(ids.dropLast()))
+        #expect(shown.pending == ids.count)
+        #expect(shown.pendingIDs == ids)
+    }
+
+    @Test("A snapshot names a limited number of refused rows, and counts all refused writes")
+    func manyFailedRows() async throws {
+        let url = try await list()
+        fixture.upstream.answerOthers { .reply(status: $0.method == "GET" ? 403 : 422) }
+        let ids = try await addMany(to: url, hold: false)
+        for id in ids { #expect(try await fixture.settled(id).state == .failed) }
+        let last = try await fixture.cached(url).lastShown
+        let shown = try #require(last)
+        let rows = try #require(shown.failedRows)
+        #expect(rows.count == Limits.markedRowsMax)
+        #expect(Set(rows.map(\.modifier)) == Set(ids.dropLast().map(\.text)))
+        #expect(shown.failed == ids.count)
+    }
+
     @Test("A refused deletion brings the row back in its place, with its mark (case 28)")
     func refusedDeletion() async throws {
         let url = try await list()
