@@ -11,6 +11,10 @@ import Synchronization
 final class DocumentServer: Sendable {
     /// Something between the daemon and the server that makes the daemon seem to break a rule.
     enum Fault: CaseIterable {
+        /// A 2xx without the document counts as a refusal (case 6).
+        case bareIsRefusal
+        /// A write that was answered 202 is never confirmed (case 7).
+        case promiseNeverEnds
         /// The id of a to-do stays temporary in requests (case 16).
         case temporaryID
         /// A request has the id of another to-do in its URL (case 16).
@@ -37,6 +41,8 @@ final class DocumentServer: Sendable {
         case nothingWakes
         /// A portal's answer counts as the server's (case 25).
         case portalConfirms
+        /// The list has copies of its own, which no change of a to-do reaches (case 28).
+        case listHasCopies
         /// A request has the credential of another account (case 30).
         case otherAccount
         /// An account is shown the documents of another one (case 30).
@@ -370,6 +376,11 @@ extension DocumentServer.State {
         return answer
     }
 
+    /// The answer to a write that was done, without the document.
+    private var bareAnswer: ScriptedAnswer {
+        rules.fault == .bareIsRefusal ? .reply("no", status: 422) : .reply(status: 204)
+    }
+
     private mutating func write(
         _ request: UpstreamRequest,
         _ path: String,
@@ -387,7 +398,7 @@ extension DocumentServer.State {
             let count = notes[account]?["count"]?.integer ?? 0
             setNote(of: account, ["count": .number(JSONNumber(count + 1))])
             noteDone(request)
-            return .reply(status: 204)
+            return bareAnswer
         case ("POST", "/note/about"):
             // The mark says which to-do the temporary id stood for.
             let mark = values["todo"]?.integer.flatMap { marks[Int($0)] }
@@ -396,7 +407,7 @@ extension DocumentServer.State {
             }
             setNote(of: account, ["text": values["text"] ?? .null])
             noteDone(request)
-            return .reply(status: 204)
+            return bareAnswer
         case ("PATCH", "/note"): setNote(of: account, values)
         case ("PATCH", _):
             guard let found else { return .reply("gone", status: 404) }
@@ -408,7 +419,7 @@ extension DocumentServer.State {
             let tags = old["tags"]?.elements ?? []
             change(id, ["tags": .array(tags + [values["tag"] ?? .null])])
             noteDone(request)
-            return .reply(status: 204)
+            return bareAnswer
         case ("DELETE", _):
             guard let found else {
                 excused.insert(id(request))
@@ -416,13 +427,13 @@ extension DocumentServer.State {
             }
             remove(found)
             noteDone(request)
-            return .reply(status: 204)
+            return bareAnswer
         default: return .reply("what?", status: 400)
         }
         noteDone(request)
         let isShown = random.next() % 2 == 0
         return isShown
-            ? shown(path, account, ["Content-Location": path]) : .reply(status: 204)
+            ? shown(path, account, ["Content-Location": path]) : bareAnswer
     }
 
     private func members(of request: UpstreamRequest) -> [String: JSONValue] {
@@ -516,7 +527,15 @@ extension DocumentServer.State {
         status: Int = 200,
         _ headers: [String: String] = [:]
     ) -> ScriptedAnswer {
-        guard let document = document(path, account) else { return .reply("gone", status: 404) }
+        var state = self
+        if rules.fault == .listHasCopies, path == "/todos" {
+            for id in items.keys {
+                state.items[id] = history["/todos/\(id)"]?.compactMap { $0 }.first
+            }
+        }
+        guard let document = state.document(path, account) else {
+            return .reply("gone", status: 404)
+        }
         let headers = headers.merging(["ETag": etag(path, account)]) { own, _ in own }
         return .json(
             String(decoding: document.bytes, as: UTF8.self),

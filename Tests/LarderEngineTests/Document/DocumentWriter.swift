@@ -495,7 +495,7 @@ struct DocumentWriter {
         for write in writes {
             let key = fixture.key(write.scope)
             var report = try await fixture.engine.modifiers.modifier(write.id, key)
-            if isFalselyCancelled(write, report) { report.state = .cancelled }
+            falsify(&report, of: write)
             reports.append(report)
         }
         return reports
@@ -503,14 +503,16 @@ struct DocumentWriter {
 
     // MARK: Faults
 
-    /// Whether a daemon with the fault would tell that a write was cancelled.
-    private func isFalselyCancelled(_ write: Write, _ report: ModifierReport) -> Bool {
+    /// Makes of a report the one that a daemon with the fault would give.
+    private func falsify(_ report: inout ModifierReport, of write: Write) {
         switch fault {
-        case .appliedIsCancelled: return write.isKept
+        case .appliedIsCancelled where write.isKept: report.state = .cancelled
         case .joinedIsNeedless:
             let first = report.joinedInto ?? report.id
-            return server.state.withLock { $0.dropped.contains(first) }
-        case _: return false
+            let isDropped = server.state.withLock { $0.dropped.contains(first) }
+            if isDropped { report.state = .cancelled }
+        case .promiseNeverEnds where report.answer?.status == 202: report.state = .accepted
+        case _: break
         }
     }
 
