@@ -149,6 +149,9 @@ struct ModifierRecords: Sendable {
             record.mayLead = modifier.method != "DELETE"
             record.mayFollow = ["PUT", "PATCH", "DELETE"].contains(modifier.method)
         }
+        var conflicts = ConflictRules(modifier.onConflict ?? rules.onConflict)
+        conflicts.hasOwnCondition = modifier.hasOwnCondition
+        record.endsConflict = conflicts.endsConflict
         record.dependsOn = modifier.dependsOn
         record.acceptedAt = modifier.acceptedAt
         record.answeredAt = modifier.answerAt

@@ -218,6 +218,15 @@ package struct ConflictRules: Equatable, Sendable {
         case fail
     }
 
+    /// Whether no conflict waits for a person: the modifier is sent again or given up.
+    package var endsConflict: Bool {
+        switch rule {
+        case .server: true
+        case .client: !hasOwnCondition
+        case .rebase, .manual: false
+        }
+    }
+
     /// Before the first attempt of a round; nil: it is sent.
     ///
     /// `isChanged`: a touched place is neither as it was nor as the modifier wants it.

@@ -49,7 +49,7 @@ extension ModifierQueue {
     /// Its credentials count as good, and it is tried now, unless an operator set it offline. Rests
     /// and pauses end, also a Retry-After, as the origin sent that under other settings. The same
     /// holds for answers to attempts that are under way. `records` say by the new rules which
-    /// modifiers are sent again after no clear answer, and which may be joined.
+    /// modifiers are sent again after no clear answer, which may be joined, and which conflicts end.
     package mutating func originChanged(
         _ name: OriginName,
         records: [ModifierRecord] = [],
@@ -64,6 +64,7 @@ extension ModifierQueue {
             nodes[Int(slot)].holds = record.holds
             nodes[Int(slot)].mayLead = record.mayLead
             nodes[Int(slot)].mayFollow = record.mayFollow
+            if record.endsConflict { endConflict(slot, &actions) }
         }
         for account in accountKeys.inUse where accountKeys[account].origin == origin {
             accept(account, &actions)
@@ -90,6 +91,16 @@ extension ModifierQueue {
         switch nodes[Int(slot)].state {
         case .waiting(.unknown): change(slot, to: .unknown(until: end), &actions)
         case .changing(.unknown): nodes[Int(slot)].state = .changing(to: .unknown(until: end))
+        case .committingSend, .inFlight, .waiting, .answered, .changing, .settling: break
+        }
+    }
+
+    /// Has a modifier begin another round: before it is sent, the corrected rule decides.
+    private mutating func endConflict(_ slot: Int32, _ actions: inout [Action]) {
+        guard nodes[Int(slot)].attempts < nodes[Int(slot)].attemptsMax else { return }
+        switch nodes[Int(slot)].state {
+        case .waiting(.conflict): change(slot, to: .queued, round: .next, &actions)
+        case .changing(.conflict): nodes[Int(slot)].isDue = true
         case .committingSend, .inFlight, .waiting, .answered, .changing, .settling: break
         }
     }

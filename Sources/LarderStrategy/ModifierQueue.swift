@@ -302,6 +302,10 @@ package struct ModifierQueue: Sendable {
             // The account got another credential meanwhile, even if that was refused, too.
             change(slot, to: .queued, &actions)
         }
+        if written == .conflict, nodes[Int(slot)].isDue {
+            // The rule was corrected meanwhile.
+            change(slot, to: .queued, round: .next, &actions)
+        }
         refresh(slot)
     }
 }

@@ -81,6 +81,35 @@ struct WakingTests {
         #expect(try await state(id) == .confirmed)
     }
 
+    @Test(
+        "A corrected rule ends a conflict: `server` gives up, `client` sends again (case 19)",
+        arguments: [ModifierRules.ConflictRule.server, .client]
+    )
+    func conflictRule(rule: ModifierRules.ConflictRule) async throws {
+        let url = try fixture.url("/1")
+        try await fixture.cache(url, .json(#"{"title":"old"}"#))
+        fixture.upstream.answer(url, with: .reply(status: 412), .json(#"{"title":"theirs"}"#))
+        fixture.upstream.answerOthers { .reply(status: $0.method == "GET" ? 403 : 204) }
+        let merge = try Effect.json(#"{"type":"merge","value":{"title":"mine"}}"#)
+        let id = try await fixture.write(.url(url), merge)
+        try await until {
+            let report = try await fixture.engine.modifiers.modifier(id, fixture.scope)
+            return report.waitingFor?.reason == "decision"
+        }
+        var origin = try #require(fixture.engine.context.origins.origin(of: url))
+        origin.modifiers.onConflict = rule
+        let known = KnownOrigin(origin, from: .file("larder.yaml"))
+        _ = try await fixture.engine.origins.reload { (replace) throws(Problem) in
+            try replace([known])
+        }
+        let report = try await fixture.settled(id)
+        let sent = fixture.upstream.asked.all.filter { $0.method == "PATCH" }
+        let isSentAgain = rule == .client
+        #expect((report.state == .confirmed) == isSentAgain)
+        #expect((report.reason == .conflict) == !isSentAgain)
+        #expect(sent.count == (isSentAgain ? 2 : 1))
+    }
+
     @Test("A reload replaces the configured origins, keeps those that were added, and wakes writes")
     func reload() async throws {
         _ = try await fixture.engine.origins.add(try settings("a"))

@@ -229,6 +229,22 @@ struct ModifierQueueRestTests {
         #expect(script.wait(1) == .decision)
     }
 
+    @Test("A corrected rule ends a conflict, also while the disk still writes it (case 19)")
+    mutating func correctedConflict() throws {
+        var record = try script.record(1)
+        #expect(script.add([record]) == [1])
+        #expect(script.finish(1, .conflict(.wait)).isEmpty)
+        #expect(script.wait(1) == .decision)
+        let (origin, now) = (script.origin, script.now)
+        #expect(script.queue.originChanged(origin, records: [record], now: now).isEmpty)
+        record.endsConflict = true
+        let actions = script.queue.originChanged(origin, records: [record], now: now)
+        #expect(script.run(actions) == [1])
+        let writing = script.end(1, .conflict(.wait))
+        #expect(script.queue.originChanged(origin, records: [record], now: now).isEmpty)
+        #expect(script.run(writing) == [1])
+    }
+
     @Test("A corrected rule to hold makes a server's failure a person's decision (cases 10, 22)")
     mutating func correctedHold() throws {
         var record = try script.record(1, resends: false)
