@@ -156,7 +156,6 @@ struct Conflicts: Sendable {
             return Finding(verdict: end.verdict)
         }
         let modifier = whole.modifier
-        let settings = settings(of: modifier)
         do throws(StoreError) {
             let before = try await targets(of: modifier).mapValues(\.base)
             let named = modifier.targets.filter { !modifier.implied.contains($0) }
@@ -165,6 +164,8 @@ struct Conflicts: Sendable {
             }
             let targets = try await targets(of: modifier)
             let (after, taken) = (targets.mapValues(\.base), targets.taken(before: modifier.number))
+            // The rule may have been corrected during the reads.
+            let settings = self.settings(of: modifier)
             let isCompared = settings.match != .none
             let theirs = isCompared ? changed(whole, after, taken) : [:]
             let step = settings.rules.afterAnswer(
