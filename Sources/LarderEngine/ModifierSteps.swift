@@ -205,12 +205,13 @@ final class ModifierSteps: Sendable {
                 let said = SaidTargets(context, whole, end.answer, end.verdict)
                 await context.reads.fence(whole, said, context)
             }
-        case .accepted, .unclear: break
+            for place in written { await place.invalidate() }
+        case .accepted, .unclear:
+            for place in written { await place.markStale() }
         case .notNow, .serverFailed, .refused, .conflict, .authNeeded, .noCredential, .captive,
             .neverLeft:
-            return
+            break
         }
-        for place in written { await place.invalidate() }
     }
 
     private func attemptEnded(

@@ -278,6 +278,11 @@ struct WrittenURL: EnginePart {
                 context.reads.writeConfirmed(id, in: place, touching: .all)
             }
         }
+        await markStale()
+    }
+
+    /// Makes the cached answers of the URL stale, also those of reads with a body.
+    func markStale() async {
         guard let id = targets.first else { return }
         do throws(StoreError) {
             try await store.markStale(id, in: context.lookupScopes(scope, id).scopes)

@@ -70,35 +70,6 @@ struct ConfirmedWriteTests {
     }
 
     @Test(
-        "A read that left before a write was perhaps applied stores no old list after it",
-        arguments: [202, 502]
-    )
-    func overtakenList(status: Int) async throws {
-        let (list, thing) = (try fixture.url("/list"), try fixture.url("/thing"))
-        try await fixture.cache(list, .json("[]"))
-        let gate = Gate()
-        fixture.upstream.answer(
-            list,
-            with: ScriptedAnswer.json("[0]", headers: ["Cache-Control": "max-age=600"])
-                .held(by: gate),
-            .reply(status: status),
-            .json("[1]")
-        )
-        let fetch = fixture.start(list, .networkOnly)
-        _ = try await fixture.upstream.asked.element(1)
-        let id = try await fixture.write(.url(thing), .put(.null), "POST", to: list)
-        try await until {
-            let report = try await fixture.engine.modifiers.modifier(id, fixture.scope)
-            return report.state == (status == 202 ? .accepted : .unknown)
-        }
-        gate.open()
-        let result = try await fetch.result()
-        #expect(result.lastShown?.text == "[1]")
-        let cached = try await fixture.cached(list)
-        #expect(cached.lastShown?.text == "[1]")
-    }
-
-    @Test(
         "An empty 201, or one with a word, does not replace what the write has put (cases 5 and 6)",
         arguments: ["", "Created"]
     )
