@@ -187,27 +187,26 @@ final class ModifierSteps: Sendable {
         return attemptEnded(number, end.verdict, origin.modifiers)
     }
 
-    /// Makes answers out of date that are on their way, and those of other URLs stale.
+    /// Makes answers out of date that are on their way, and the URL's stale if it is no target.
     ///
-    /// After a 202, and without a clear answer, the URLs may have changed, too (RFC 9111 4.4).
+    /// After a 202, and without a clear answer, the URL may have changed, too (RFC 9111 4.4).
     private func noteApplied(
         _ departing: DepartingModifier,
         _ end: ModifierAttempt.End
     ) async {
         let modifier = departing.whole.modifier
         let scope = context.store.key(for: modifier.scope)
-        let written = modifier.url.changed(by: modifier.headers, end.answer?.headers)
-            .map { WrittenURL(context: context, url: $0, scope: scope) }
-            .filter { Set($0.targets).isDisjoint(with: modifier.targets) }
+        let written = WrittenURL(context: context, url: modifier.url, scope: scope)
+        let isTarget = !Set(written.targets).isDisjoint(with: modifier.targets)
         switch end.verdict {
         case .confirmed:
             for whole in [departing.whole] + departing.joined {
                 let said = SaidTargets(context, whole, end.answer, end.verdict)
                 await context.reads.fence(whole, said, context)
             }
-            for place in written { await place.invalidate() }
+            if !isTarget { await written.invalidate() }
         case .accepted, .unclear:
-            for place in written { await place.markStale() }
+            if !isTarget { await written.markStale() }
         case .notNow, .serverFailed, .refused, .conflict, .authNeeded, .noCredential, .captive,
             .neverLeft:
             break

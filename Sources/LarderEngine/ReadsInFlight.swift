@@ -245,18 +245,6 @@ final class ReadsInFlight: Sendable {
     }
 }
 
-extension WebURL {
-    /// The URLs that a write of this one may have changed: itself, and those that the write or its
-    /// answer names.
-    ///
-    /// See RFC 9111 4.4; COPY and MOVE have a Destination (RFC 4918 10.3).
-    func changed(by asked: HeaderFields, _ said: HeaderFields?) -> [WebURL] {
-        let named = [asked["Destination"], said?["Location"], said?["Content-Location"]]
-        let places = named.compactMap { name in name.flatMap { try? resolving($0) } }
-        return ([self] + places.filter { $0.originText == originText }).unique
-    }
-}
-
 /// A URL that the origin has changed by a write of a user (RFC 9111, section 4.4).
 struct WrittenURL: EnginePart {
     let context: EngineContext

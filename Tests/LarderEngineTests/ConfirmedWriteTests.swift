@@ -57,18 +57,6 @@ struct ConfirmedWriteTests {
         #expect(try await fixture.cached(list).lastShown?.stale == true)
     }
 
-    @Test("A confirmed create makes the cached answer of its Location stale (RFC 9111 4.4)")
-    func staleLocation() async throws {
-        let (list, place) = (try fixture.url("/list"), try fixture.url("/list/1"))
-        let target = try fixture.url("/other")
-        try await fixture.cache(place, .json("[]", headers: ["Cache-Control": "max-age=600"]))
-        fixture.upstream.answer(list, with: .reply(status: 201, headers: ["Location": "/list/1"]))
-        fixture.upstream.answer(target, with: .reply("no", status: 403))
-        let id = try await fixture.write(.url(target), .put(.null), "POST", to: list)
-        #expect(try await fixture.settled(id).state == .confirmed)
-        #expect(try await fixture.cached(place).lastShown?.stale == true)
-    }
-
     @Test(
         "An empty 201, or one with a word, does not replace what the write has put (cases 5 and 6)",
         arguments: ["", "Created"]
