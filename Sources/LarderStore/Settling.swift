@@ -256,11 +256,14 @@ struct Settling: WriterPart {
         to after: TargetBase,
         except kept: TouchedMembers = .all
     ) throws(StoreError) {
-        let sent = try state.queue(.sentChanges, of: name).all { row in
-            (
-                row.integer(ChangeColumn.change), row.bytesOrNil(ChangeColumn.sent),
-                Array(row.bytes(ChangeColumn.effect))
-            )
+        var sent: [(change: Int64, noted: [UInt8]?, effect: [UInt8])] = []
+        for target in try [name] + sharing.targets(on: name) {
+            sent += try state.queue(.sentChanges, of: target).all { row in
+                (
+                    row.integer(ChangeColumn.change), row.bytesOrNil(ChangeColumn.sent),
+                    Array(row.bytes(ChangeColumn.effect))
+                )
+            }
         }
         guard !sent.isEmpty else { return }
         let bases = shared.configuration.sentBases

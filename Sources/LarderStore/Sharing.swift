@@ -83,9 +83,13 @@ struct Sharing: WriterPart {
     }
 
     func viewers(of name: TargetName) throws(StoreError) -> [ViewBefore] {
+        try state.views.views(of: targets(on: name))
+    }
+
+    /// The rows of users whose changes apply to a shared row; none for another row.
+    func targets(on name: TargetName) throws(StoreError) -> [TargetName] {
         guard name.scope == shared.sharedScope, isTargeted(name) else { return [] }
-        let keepers = try state.keepers.of(name.id).filter(\.isTargeted)
-        return try state.views.views(of: keepers.map(\.name))
+        return try state.keepers.of(name.id).filter(\.isTargeted).map(\.name)
     }
 
     private func isTargeted(_ name: TargetName) -> Bool {

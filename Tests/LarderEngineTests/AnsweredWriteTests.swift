@@ -134,6 +134,38 @@ struct AnsweredWriteTests {
         }
     }
 
+    @Test("An addition that was sent before a mix was stored shows until an answer has it (case 8)")
+    func additionBeforeMix() async throws {
+        try await EngineFixture.run(setup()) { fixture in
+            let (url, writes, key) = (
+                try fixture.url("/a"), try fixture.url("/w"), fixture.key(alice)
+            )
+            try await fixture.cache(url, .json(#"{"n":5,"m":0}"#), as: bob)
+            let (answer, last, later) = (Gate(), Gate(), Gate())
+            let refusal = ScriptedAnswer.reply("later", status: 500).held(by: later)
+            let old = ScriptedAnswer.json(#"{"n":5,"m":1}"#).held(by: answer)
+            fixture.upstream.answer(url, with: old, refusal, refusal)
+            let done = ScriptedAnswer.reply(status: 204)
+            fixture.upstream.answer(writes, with: done, done.held(by: last))
+            let fetch = fixture.start(url, .networkOnly, as: bob)
+            _ = try await fixture.upstream.asked.element(1)
+            let add = Effect.json(#"{"type":"add","value":{"/n":1}}"#)
+            let first = try await fixture.write(.url(url), add, "POST", to: writes, as: alice)
+            _ = try await fixture.settled(first, key)
+            // The write, and the read after it.
+            _ = try await fixture.upstream.asked.element(3)
+            let second = try await fixture.write(.url(url), add, "POST", to: writes, as: alice)
+            _ = try await fixture.upstream.asked.element(4)
+            answer.open()
+            _ = try await fetch.result()
+            #expect(try fixture.view(url, alice) == #"{"n":7,"m":1}"#)
+            last.open()
+            _ = try await fixture.settled(second, key)
+            #expect(try fixture.view(url, alice) == #"{"n":7,"m":1}"#)
+            later.open()
+        }
+    }
+
     @Test("An older variant of the URL is a miss for its user, and for others as it was")
     func variants() async throws {
         try await EngineFixture.run(setup()) { fixture in
