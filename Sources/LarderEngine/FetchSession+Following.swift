@@ -171,7 +171,7 @@ extension FlightStarter {
 
 /// Hears of changes of a follower's origin and of its account there, and of the origin's return.
 ///
-/// One task uses the value, and hearing ends when that task drops it.
+/// A follower's task uses the value, and hearing ends when that task drops it.
 final class FollowedOrigin {
     let name: OriginName
     private let news: Listeners
@@ -245,7 +245,7 @@ final class FollowerRetries: Sendable {
 ///
 /// The row is kept only while its bytes fit into the share of its user.
 ///
-/// One task uses the value, and following ends when that task drops it.
+/// A follower's task uses the value, and following ends when that task drops it.
 final class Following {
     let id: EntryID
     private let lookupScopes: LookupScopes

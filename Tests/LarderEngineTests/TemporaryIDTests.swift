@@ -288,14 +288,20 @@ struct TemporaryIDTests {
         #expect(sent == ["POST /todos", "POST /todos", "PATCH /todos/42"])
     }
 
-    @Test("Without an id in the answer the create is confirmed, and a person decides on the rest")
-    func missing() async throws {
+    /// A create whose answer tells no id, and a write of what it made, which then waits.
+    private func createdWithoutID() async throws -> (child: ModifierID, watch: Watch) {
         let id = try await create("create", .reply(status: 204))
         let child = try await merge(#"{"done":true}"#, id: "child")
         let watch = try await Watch(fixture) { $0.types = [.modifier] }
         gate.open()
         #expect(try await fixture.settled(id).state == .confirmed)
         #expect(try await watch.frames(upTo: 3).last?.name == "modifier conflict")
+        return (child, watch)
+    }
+
+    @Test("Without an id in the answer the create is confirmed, and a person decides on the rest")
+    func missing() async throws {
+        let (child, watch) = try await createdWithoutID()
         let report = try await fixture.engine.modifiers.modifier(child, fixture.scope)
         #expect(report.waitingFor?.reason == "decision")
         _ = try await fixture.engine.modifiers.retry(child, fixture.scope)
@@ -309,12 +315,7 @@ struct TemporaryIDTests {
 
     @Test("A write that waits for an id that no answer told is edited to name it, and is sent")
     func edited() async throws {
-        let id = try await create("create", .reply(status: 204))
-        let child = try await merge(#"{"done":true}"#, id: "child")
-        let watch = try await Watch(fixture) { $0.types = [.modifier] }
-        gate.open()
-        #expect(try await fixture.settled(id).state == .confirmed)
-        #expect(try await watch.frames(upTo: 3).last?.name == "modifier conflict")
+        let (child, _) = try await createdWithoutID()
         let effect = #"{"type":"merge","value":{"done":true,"count":2}}"#
         func edit(naming id: EntryID) async throws -> LarderAPI.ModifierReceipt {
             let json = #"{"changes":[{"target":{"id":"\#(id)"},"effect":\#(effect)}]}"#
