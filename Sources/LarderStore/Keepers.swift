@@ -15,9 +15,9 @@ struct Keepers {
     /// Has a shared row say what keeps it; to be called after each change of a keeper, and of its
     /// bytes.
     ///
-    /// It counts once, among the pins if any keeper is one, and in the share of the first of those:
-    /// its payer. Once none keeps it, it stays in the share of the last one until it has left
-    /// `state.db`.
+    /// The row counts once, among the pins if any keeper is one, and in the share of its payer. A
+    /// user pays until its last pin of the row ends; then the first of the others pays. Once none
+    /// keeps the row, it stays in the share of the last one until it has left `state.db`.
     func countKeepers(of id: EntryID) throws(StoreError) {
         let place = state.shared.sharedName(id)
         guard let row = try state.rows.find(place) else { return }
@@ -26,7 +26,8 @@ struct Keepers {
         let wasKept = row.payer != nil && !row.isReferredOnly
         guard !keepers.isEmpty || wasKept else { return }
         let pins = keepers.filter(\.isKeepingPin)
-        let first = pins.first ?? keepers.first(where: \.isTargeted)
+        let paid = pins.first { $0.name.scope.scope.uid == row.payer }
+        let first = paid ?? pins.first ?? keepers.first(where: \.isTargeted)
         var payer = first?.name.scope.scope.uid
         if payer == nil { payer = try referringPayer(of: row) }
         let isTargeted = keepers.contains(where: \.isTargeted)

@@ -142,13 +142,28 @@ struct PinRows {
     func wantAgain(_ name: TargetName) throws(StoreError) {
         guard let found = try state.rows.find(name), let pin = found.pin else { return }
         if !found.isWanted {
-            guard PinState.failures.contains(pin) && !found.hasBytes || holdsUnseen(found) else {
-                return
-            }
+            guard PinState.failures.contains(pin) && !found.hasBytes || holdsUnseen(found),
+                try hasRoom(found)
+            else { return }
             try setState(of: found, .waiting, nil, isWanted: true)
             state.memory.hasUpdates = true
         }
         if found.keepsShared { try state.keepers.countKeepers(of: name.id) }
+    }
+
+    /// False for a pin that had no room for its shared row, if that is still here without room.
+    private func hasRoom(_ pin: DurableRow) throws(StoreError) -> Bool {
+        let place = state.shared.sharedName(pin.name.id)
+        guard pin.keepsShared, pin.pin == .tooLarge, let row = try state.rows.find(place) else {
+            return true
+        }
+        do throws(StoreError) {
+            let uid = pin.name.scope.scope.uid
+            try state.budget.checkRoom(for: row.size, place.scope, replacing: row, paidBy: uid)
+            return true
+        } catch .pinsFull {
+            return false
+        }
     }
 
     /// Takes an answer that a pinned entry is deleted, and tells watchers; false if there is no

@@ -261,6 +261,9 @@ struct SharedRowTests {
         #expect(try await temporary.text("a", in: shared) == large)
         #expect(try await temporary.store.pins.pin(temporary.scope, named("a"))?.state == .tooLarge)
         try await temporary.store.requireInvariants()
+        try await temporary.store.pins.wantAgain([(scope: temporary.scope, id: named("a"))])
+        #expect(try await temporary.store.pins.pin(temporary.scope, named("a"))?.state == .tooLarge)
+        #expect(temporary.store.pins.totals.bytes <= 4_096, "the row is still in state.db")
         try await temporary.store.maintain()
         #expect(try await temporary.text("a", in: shared) == large)
         // There may be room now.
@@ -306,6 +309,10 @@ struct SharedRowTests {
         #expect(try await pins.pin(other, named("a"))?.state == .held)
         #expect(pins.isPinned(shared, named("a")))
         #expect(try await temporary.text("a", in: shared) == large)
+        let bytes = pins.totals.users.mapValues(\.bytes)
+        try await pins.wantAgain([(scope: temporary.scope, id: named("a"))])
+        #expect(try await pins.pin(temporary.scope, named("a"))?.state == .held)
+        #expect(pins.totals.users.mapValues(\.bytes) == bytes, "the other user pays for the row")
         try await temporary.store.requireInvariants()
     }
 
