@@ -50,6 +50,8 @@ struct AnswerWriter: WriterPart {
     ) throws(StoreError) -> CommandResult<AnswerReceipt> {
         let (scope, id) = (answer.entry.scope, answer.entry.entry.id)
         var found = try durable(answer.entry.name)
+        // The payer decides whether there is room for the answer, and gets its new entities.
+        if let row = found { found = try sharing.refuseForPins(answer.entry, row) }
         if let row = found, let error = try refusal(of: answer, row, now) {
             try entries.tellRefusal(of: answer.entry, row, error)
             guard !row.hasBytes else {

@@ -97,6 +97,26 @@ struct SharedPayerTests {
         try await fixture.temporary.close()
     }
 
+    @Test("A larger shared answer for which another user pays is normalized, too")
+    func otherPayer() async throws {
+        let fixture = try AnswerFixture { $0.pinsMaxBytes = ByteSize(bytes: 20_000) }
+        let pins = fixture.store.pins
+        let other = fixture.store.key(for: .own(uid: 2_000, account: .default))
+        try await fixture.put("feed", Self.alone, in: fixture.shared)
+        for scope in [fixture.scope, other] {
+            #expect(try await fixture.pin("feed", for: scope) == .held(isNew: true))
+        }
+        let own = NewEntry.blob(fixture.scope, named("b"), .pattern(7_000))
+        _ = try await pins.put(own, now: .epoch)
+        let receipt = try await fixture.put("feed", Self.feed, in: fixture.shared)
+        #expect(receipt.isNormalized)
+        #expect(try await pins.pin(fixture.scope, named("feed"))?.state == .tooLarge)
+        #expect(try await pins.pin(other, named("feed"))?.state == .held)
+        #expect(try fixture.payers() == [2_000, 2_000, 2_000])
+        try await fixture.store.requireInvariants()
+        try await fixture.temporary.close()
+    }
+
     @Test("An entity of two shared answers is in the share of a user who keeps one of them")
     func twoAnswers() async throws {
         let fixture = try AnswerFixture()
@@ -147,9 +167,9 @@ extension AnswerFixture {
             .bytes
     }
 
-    fileprivate func pin(_ id: String) async throws -> PinOutcome {
+    fileprivate func pin(_ id: String, for user: ScopeKey? = nil) async throws -> PinOutcome {
         try await store.pins.pin(
-            scope,
+            user ?? scope,
             named(id),
             origin: origin,
             adoptsShared: true,
