@@ -125,6 +125,8 @@ extension CommandFailure {
         case .alreadySent where problem.hint == problem.kind.hint:
             "See its state: cachectl queue show ID    Give it up, once it waits again: "
                 + "cachectl queue drop --discard ID"
+        case .alreadySent where problem.hint != ProblemKind.alreadySettled.hint:
+            "See what it waits for: cachectl queue show ID"
         case .alreadySent, .alreadySettled:
             "Read its result: cachectl queue show ID    If it failed, drop it: "
                 + "cachectl queue drop ID"

@@ -252,6 +252,10 @@ merge h-1 /d '{"n": "held"}' '{"hold": "1h"}'
 expect_equal "what is held is accepted as such" "202 held" "$status $(member .state)"
 expect_equal "and shows" '{"name":"d","liked":false,"n":"held"}' "$(view /d)"
 expect_match "it says until when" '^hold 20' "$(modifier h-1 '.waiting_for | "\(.reason) \(.until)"')"
+"$bin/cachectl" --socket "$socket" queue retry h-1 >/dev/null 2>"$work/told" || true
+expect_match "a retry of a write that is held names the command that says what it waits for" \
+    'is held.*See what it waits for: cachectl queue show' \
+    "$(paste --serial --delimiters=' ' "$work/told")"
 merge h-2 /d '{"m": 1}' '{"depends_on": ["h-1"]}'
 expect_equal "one that depends on it waits" "queued" "$(modifier h-2 .state)"
 expect_equal "which it tells" h-2 "$(modifier h-1 '.dependants | join(" ")')"
