@@ -47,10 +47,11 @@ SETTLED = ("confirmed", "failed", "cancelled", "dropped")
 def download(path: Path) -> Iterator[IO[bytes]]:
     """A file that gets its name when it is complete."""
     temporary = os.path.join(os.path.dirname(os.path.abspath(path)), f".larder-{uuid.uuid4()}")
+    rights = 0o666
+    with suppress(FileNotFoundError):  # The rights of the file that it replaces.
+        rights = os.stat(path).st_mode & 0o777
     try:
-        with open(temporary, "xb") as file:
-            with suppress(FileNotFoundError):  # The rights of the file that it replaces.
-                os.chmod(file.fileno(), os.stat(path).st_mode & 0o777)
+        with open(temporary, "xb", opener=partial(os.open, mode=rights)) as file:
             yield file
         os.replace(temporary, path)
     finally:

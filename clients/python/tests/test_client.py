@@ -2,6 +2,8 @@
 
 import asyncio
 import io
+import os
+import pathlib
 import socket
 import socketserver
 import tempfile
@@ -13,6 +15,7 @@ from unittest import mock
 from support import ScriptedServer
 
 import larder
+from larder._clients import download
 from larder._connections import run
 from larder._problem import cut_off
 from larder._streams import FollowStream
@@ -216,6 +219,18 @@ class RepetitionTests(unittest.TestCase):
         with self.assertRaises(larder.CutOff):
             self.client.delete("notes/1")
         self.assertEqual(self.requests, [b"GET", b"PUT", b"DELETE"])
+
+
+class RightsTests(unittest.TestCase):
+    def test_a_download_has_the_rights_of_the_file_that_it_replaces_from_its_first_moment(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "saved")
+            path.touch(0o600)
+            # A file system without rights refuses a later change.
+            with mock.patch("os.chmod", side_effect=PermissionError), download(path) as file:
+                self.assertEqual(os.fstat(file.fileno()).st_mode & 0o777, 0o600)
+                file.write(b"new")
+            self.assertEqual((path.read_bytes(), os.listdir(folder)), (b"new", ["saved"]))
 
 
 class PauseTests(unittest.TestCase):
