@@ -127,9 +127,8 @@ struct Conflicts: Sendable {
         of modifier: StoredModifier
     ) -> (match: ModifierRules.MatchRule, rules: ConflictRules) {
         let defaults = rules(of: modifier)
-        var rules = ConflictRules(modifier.onConflict ?? defaults.onConflict)
+        var rules = ConflictRules(of: modifier, defaults)
         rules.rounds = modifier.conflicts + 1
-        rules.hasOwnCondition = modifier.hasOwnCondition
         return (modifier.ifMatch ?? defaults.ifMatch, rules)
     }
 
@@ -342,7 +341,7 @@ struct Conflicts: Sendable {
 
 extension SeenValues {
     /// Whether a target has the touched places as they were in base, or in the view.
-    fileprivate func has(_ now: TouchedValues) -> Bool {
+    func has(_ now: TouchedValues) -> Bool {
         known.contains { now.isSame(as: $0) }
     }
 

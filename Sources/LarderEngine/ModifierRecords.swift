@@ -96,6 +96,9 @@ struct ModifierRecords: Sendable {
                 switch found {
                 case .readable(let modifier):
                     var record = record(of: modifier)
+                    if modifier.state == .conflict, record.endsConflict {
+                        record.endsConflict = await endsConflict(of: modifier)
+                    }
                     if modifier.state == .queued, let first = modifier.joinedInto {
                         let scope = context.store.key(for: modifier.scope)
                         record.joinedInto =
@@ -105,6 +108,25 @@ struct ModifierRecords: Sendable {
                 case .unreadable(let number): all.unreadable.append(number)
                 }
             }
+        }
+    }
+
+    /// Whether the origin's rule, as it is now, ends a conflict that is on disk.
+    ///
+    /// No rule ends the wait for an id (case 16), where no value and no answer tells of a conflict.
+    private func endsConflict(of modifier: StoredModifier) async -> Bool {
+        let rules = context.origins[modifier.origin]?.settings.modifiers ?? ModifierRules()
+        let match: ModifierRules.MatchRule = modifier.ifMatch ?? rules.ifMatch
+        do throws(StoreError) {
+            let whole = try await context.store.modifiers.whole(modifier.number, bodyBytesMax: 0)
+            let changes = whole?.changes ?? []
+            let hasAnswer = modifier.answerStatus.map { [409, 412, 428].contains($0) } ?? false
+            guard hasAnswer || changes.contains(where: { $0.theirs != nil }) else { return false }
+            let isChanged = match != .none && changes.contains(where: \.isMet)
+            return ConflictRules(of: modifier, rules).endsConflict(isChanged: isChanged)
+        } catch {
+            context.note("the modifiers were not read", error)
+            return false
         }
     }
 
@@ -149,9 +171,7 @@ struct ModifierRecords: Sendable {
             record.mayLead = modifier.method != "DELETE"
             record.mayFollow = ["PUT", "PATCH", "DELETE"].contains(modifier.method)
         }
-        var conflicts = ConflictRules(modifier.onConflict ?? rules.onConflict)
-        conflicts.hasOwnCondition = modifier.hasOwnCondition
-        record.endsConflict = conflicts.endsConflict
+        record.endsConflict = ConflictRules(of: modifier, rules).endsConflict(isChanged: false)
         record.dependsOn = modifier.dependsOn
         record.acceptedAt = modifier.acceptedAt
         record.answeredAt = modifier.answerAt
@@ -167,6 +187,21 @@ struct ModifierRecords: Sendable {
         record.mayHaveLeft = modifier.mayHaveLeft
         record.isPerhapsApplied = modifier.isPerhapsApplied
         return record
+    }
+}
+
+extension ConflictRules {
+    init(of modifier: StoredModifier, _ defaults: ModifierRules) {
+        self.init(modifier.onConflict ?? defaults.onConflict)
+        hasOwnCondition = modifier.hasOwnCondition
+    }
+}
+
+extension StoredChange {
+    /// Whether a conflict shows other values than the modifier saw, or an edit has replaced them.
+    fileprivate var isMet: Bool {
+        guard let seen else { return false }
+        return theirs.flatMap { TouchedValues(parsing: $0) }.map { !seen.has($0) } ?? true
     }
 }
 

@@ -10,8 +10,8 @@ extension ModifierQueue {
     ///
     /// An account with a row in `auth_wait` waits for ``credentialChanged(at:of:now:)``. A row in
     /// `in_flight` becomes `unknown`, as the end of its attempt is lost, or fails if that was its
-    /// last attempt. A stored moment counts only within the longest possible wait, as the clock may
-    /// have been wrong.
+    /// last attempt. A conflict ends if the origin's rule, as it is now, ends it. A stored moment
+    /// counts only within the longest possible wait, as the clock may have been wrong.
     package mutating func restored(
         _ records: [ModifierRecord],
         failed: Set<ModifierNumber> = [],
@@ -33,6 +33,7 @@ extension ModifierQueue {
         for record in records where record.dependsOn.contains(where: failed.contains) {
             settleOrphan(record.number, &actions)
         }
+        for record in records where record.endsConflict { endConflict(record.number, &actions) }
         return finish(actions, now)
     }
 

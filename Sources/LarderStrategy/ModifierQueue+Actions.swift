@@ -218,12 +218,13 @@ package struct ConflictRules: Equatable, Sendable {
         case fail
     }
 
-    /// Whether no conflict waits for a person: the modifier is sent again or given up.
-    package var endsConflict: Bool {
+    /// Whether a conflict does not wait for a person: the modifier is sent again or given up.
+    package func endsConflict(isChanged: Bool) -> Bool {
         switch rule {
         case .server: true
         case .client: !hasOwnCondition
-        case .rebase, .manual: false
+        case .rebase: !hasOwnCondition && !isChanged
+        case .manual: false
         }
     }
 

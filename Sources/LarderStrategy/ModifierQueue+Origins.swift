@@ -64,7 +64,7 @@ extension ModifierQueue {
             nodes[Int(slot)].holds = record.holds
             nodes[Int(slot)].mayLead = record.mayLead
             nodes[Int(slot)].mayFollow = record.mayFollow
-            if record.endsConflict { endConflict(slot, &actions) }
+            if record.endsConflict { endConflict(record.number, &actions) }
         }
         for account in accountKeys.inUse where accountKeys[account].origin == origin {
             accept(account, &actions)
@@ -96,8 +96,9 @@ extension ModifierQueue {
     }
 
     /// Has a modifier begin another round: before it is sent, the corrected rule decides.
-    private mutating func endConflict(_ slot: Int32, _ actions: inout [Action]) {
-        guard nodes[Int(slot)].attempts < nodes[Int(slot)].attemptsMax else { return }
+    mutating func endConflict(_ number: ModifierNumber, _ actions: inout [Action]) {
+        guard let slot = slots[number], nodes[Int(slot)].attempts < nodes[Int(slot)].attemptsMax
+        else { return }
         switch nodes[Int(slot)].state {
         case .waiting(.conflict): change(slot, to: .queued, round: .next, &actions)
         case .changing(.conflict): nodes[Int(slot)].isDue = true

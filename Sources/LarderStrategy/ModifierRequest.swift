@@ -270,7 +270,8 @@ package struct ModifierRecord: Equatable, Sendable {
     /// Whether others may be joined to it, and whether it may be joined to another one (case 17).
     package var mayLead = false
     package var mayFollow = false
-    /// Whether the origin's rule ends a conflict without a person (``ConflictRules/endsConflict``).
+    /// Whether the origin's rule ends its conflict, also one that is being written
+    /// (``ConflictRules/endsConflict(isChanged:)``).
     package var endsConflict = false
     /// The modifier whose request makes its changes, too.
     package var joinedInto: ModifierNumber?

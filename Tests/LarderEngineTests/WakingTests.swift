@@ -110,6 +110,46 @@ struct WakingTests {
         #expect(sent.count == (isSentAgain ? 2 : 1))
     }
 
+    @Test(
+        "A conflict in which nothing differs is sent again once the rule is `rebase` (case 19)",
+        arguments: [false, true]
+    )
+    func rebased(afterRestart: Bool) async throws {
+        var left: TemporaryStore?
+        let merge = try Effect.json(#"{"type":"merge","value":{"title":"mine"}}"#)
+        let (id, lane) = (try ModifierID("w"), try LaneName("phone"))
+        let manual = try EngineSetup.with { $0.origin.modifiers.onConflict = .manual }
+        try await EngineFixture.run(manual) { fixture in
+            let url = try fixture.url("/1")
+            try await fixture.cache(url, .json(#"{"title":"old"}"#))
+            let other = ScriptedAnswer.json(#"{"title":"old","done":true}"#)
+            fixture.upstream.answer(url, with: .reply(status: 412), other)
+            fixture.upstream.answerOthers { .reply(status: $0.method == "GET" ? 403 : 204) }
+            try await fixture.write(.url(url), merge, id: "w") { $0.lane = lane }
+            try await until {
+                try await fixture.engine.modifiers.modifier(id, fixture.scope).state == .conflict
+            }
+            left = fixture.temporary
+            guard !afterRestart else {
+                let modifiers = fixture.engine.modifiers
+                return try await modifiers.setLane(.name(lane), fixture.scope, isPaused: true)
+            }
+            let known = KnownOrigin(try EngineSetup().origin, from: .file("larder.yaml"))
+            _ = try await fixture.engine.origins.reload { (replace) throws(Problem) in
+                try replace([known])
+            }
+            #expect(try await fixture.settled(id).state == .confirmed)
+        }
+        guard afterRestart else { return }
+        try left?.open()
+        try await EngineFixture.run(on: left) { fixture in
+            fixture.upstream.answerOthers { .reply(status: $0.method == "GET" ? 403 : 204) }
+            let modifiers = fixture.engine.modifiers
+            try await modifiers.setLane(.name(lane), fixture.scope, isPaused: false)
+            #expect(try await fixture.settled(id).state == .confirmed)
+        }
+    }
+
     @Test("A reload replaces the configured origins, keeps those that were added, and wakes writes")
     func reload() async throws {
         _ = try await fixture.engine.origins.add(try settings("a"))

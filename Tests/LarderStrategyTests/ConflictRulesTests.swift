@@ -43,6 +43,20 @@ struct ConflictRulesTests {
         }
     }
 
+    @Test("A rule ends the conflicts that it would not have left to a person (case 19)")
+    func endsConflict() {
+        let expected: [ModifierRules.ConflictRule: [Bool]] = [
+            .rebase: [true, false], .manual: [false, false], .server: [true, true],
+            .client: [true, true],
+        ]
+        for rule in ModifierRules.ConflictRule.allCases {
+            let ends = [false, true].map { rules(rule).endsConflict(isChanged: $0) }
+            #expect(ends == expected[rule], "\(rule)")
+            let own = rules(rule, hasOwnCondition: true)
+            #expect(own.endsConflict(isChanged: false) == (rule == .server), "\(rule)")
+        }
+    }
+
     @Test("A 409 while nothing has changed is a refusal, a 412 is not (case 19)")
     func sameBase() {
         for rule in ModifierRules.ConflictRule.allCases {
@@ -189,12 +203,16 @@ struct ConflictQueueTests {
         }
     }
 
-    @Test("After a start a conflict still waits for a person (case 19)")
+    @Test("After a start a conflict waits for a person, unless a rule ends it by now (case 19)")
     mutating func restored() throws {
         var record = try script.record(1, ["x"])
         (record.state, record.attempts, record.mayHaveLeft) = (.conflict, 1, true)
-        #expect(script.run(script.restore([record, try script.record(2, ["x"])])).isEmpty)
+        let later = try script.record(2, ["x"])
+        #expect(script.run(script.restore([record, later])).isEmpty)
         #expect(script.wait(1) == .decision)
+        script = try QueueScript()
+        record.endsConflict = true
+        #expect(script.run(script.restore([record, later])) == [1])
     }
 
     @Test("With an If-Match of the daemon a POST is repeated after no clear answer (case 22)")
