@@ -177,25 +177,38 @@ extension LarderClient {
     ///
     /// The entity shows immediately under ``CreatedEntity/id``. Writes that name this id wait for
     /// the id that the server gives. The daemon then puts the real id in place of the temporary
-    /// one, and sends them.
+    /// one, and sends them. With `list` the entity also shows in the cached answer of the request's
+    /// URL, as the last row of a list.
     ///
     /// - Parameters:
     ///   - type: Type of the entity, by the rules of the origin.
     ///   - origin: Name of the origin.
     ///   - value: A JSON object.
     ///   - request: Creates the entity on the server; it cannot name the id.
+    ///   - list: JSON pointer of the list, such as `/items`; nil: no list.
+    ///   - key: Member that has the id in a row of the list.
     /// - Returns: The entity with its temporary id, and the receipt of the write.
     /// - Throws: As ``write(_:)``.
     public func create(
         _ type: String,
         of origin: String,
         _ value: JSON,
-        by request: ModifierRequestCommand
+        by request: ModifierRequestCommand,
+        into list: String? = nil,
+        key: String = "id"
     ) async throws(LarderError) -> CreatedEntity {
         let name = "tmp:\(time.generateID())"
-        let key = EntityKey(type: type, id: name)?.text ?? "\(type):\(name)"
-        let id = "\(EntryID.entityScheme)\(origin)/\(key)"
-        let receipt = try await write(Modifier(.put(value), on: id, request: request))
+        let entity = EntityKey(type: type, id: name)?.text ?? "\(type):\(name)"
+        let id = "\(EntryID.entityScheme)\(origin)/\(entity)"
+        var modifier = Modifier(.put(value), on: id, request: request)
+        if let list {
+            let others = (value.value.members ?? []).filter { $0.name != key }
+            let row = JSON(.object(others + [JSONMember(name: key, value: .string(name))]))
+            modifier.changes = [
+                .init(.put(row), on: id), .init(.listAdd([list: [row]]), on: request.url),
+            ]
+        }
+        let receipt = try await write(modifier)
         return CreatedEntity(id: id, placeholder: "{{id:\(name)}}", receipt: receipt)
     }
 

@@ -91,6 +91,31 @@ struct RealServerTests {
         }
     }
 
+    @Test("A created entity shows in a list, with the temporary id and then with the real one")
+    func createdInList() async throws {
+        try await withServer(adjusting: Self.addRules) { server, client in
+            let (list, gate) = (try ServerFixture.url("/todos"), Gate())
+            let made = ScriptedAnswer.json(#"{"type":"Todo","id":42,"title":"eggs"}"#, status: 201)
+            server.upstream.answer(list, with: .json(#"{"items":[]}"#), made.held(by: gate))
+            _ = try await client.data(for: list.text)
+            let created = try await client.create(
+                "Todo",
+                of: "example",
+                ["type": "Todo", "title": "eggs"],
+                by: .init("POST", list.text, body: ["title": "eggs"]),
+                into: "/items"
+            )
+            let early = String(decoding: try await client.entry(list.text).bytes, as: UTF8.self)
+            let name = created.placeholder.dropFirst(5).dropLast(2)
+            #expect(early.contains("eggs") && early.contains(#""id":"\#(name)""#), "\(early)")
+            gate.open()
+            let real = try await client.realID(of: created, waitingFor: .seconds(60))
+            #expect(real == "entity:example/Todo:42")
+            let late = String(decoding: try await client.entry(list.text).bytes, as: UTF8.self)
+            #expect(late.contains("eggs") && late.contains(#""id":42"#), "\(late)")
+        }
+    }
+
     // MARK: A client's own changes
 
     /// Puts, removes, and writes under ids that begin with `prefix`, each id once: a watch may tell
