@@ -187,7 +187,7 @@ final class ModifierSteps: Sendable {
         return attemptEnded(number, end.verdict, origin.modifiers)
     }
 
-    /// Makes answers out of date that are on their way, and the URL's stale if it is no target.
+    /// Makes answers out of date that are on their way, and those of other URLs than targets stale.
     ///
     /// After a 202, and without a clear answer, the URL may have changed, too (RFC 9111 4.4).
     private func noteApplied(
@@ -195,22 +195,21 @@ final class ModifierSteps: Sendable {
         _ end: ModifierAttempt.End
     ) async {
         let modifier = departing.whole.modifier
-        let scope = context.store.key(for: modifier.scope)
-        let written = WrittenURL(context: context, url: modifier.url, scope: scope)
-        let isTarget = !Set(written.targets).isDisjoint(with: modifier.targets)
+        let written = WrittenURL(modifier.url, by: modifier, context)
         switch end.verdict {
         case .confirmed:
             for whole in [departing.whole] + departing.joined {
                 let said = SaidTargets(context, whole, end.answer, end.verdict)
                 await context.reads.fence(whole, said, context)
             }
-            if !isTarget { await written.invalidate() }
+            await written?.invalidate()
         case .accepted, .unclear:
-            if !isTarget { await written.markStale() }
+            await written?.markStale()
         case .notNow, .serverFailed, .refused, .conflict, .authNeeded, .noCredential, .captive,
             .neverLeft:
-            break
+            return
         }
+        await WrittenURL.markStale(namedBy: end.answer, to: modifier, context)
     }
 
     private func attemptEnded(

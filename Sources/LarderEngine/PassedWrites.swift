@@ -349,13 +349,7 @@ private struct PassedWriteRun: Sendable {
         states.notePage(head, from: write.url, of: origin)
         states.noteRest(of: origin, write.url, for: write.scope.scope, head)
         if !write.isSafe, (200..<400).contains(reply.status) {
-            // RFC 9111 4.4; COPY and MOVE have a Destination (RFC 4918 10.3).
-            let (asked, said) = (write.headers, reply.headers)
-            let named = [asked["Destination"], said["Location"], said["Content-Location"]]
-            let places = named.compactMap { name in
-                name.flatMap { try? write.url.resolving($0) }
-            }
-            for place in [write.url] + places where place.originText == write.url.originText {
+            for place in [write.url] + write.url.named(by: write.headers, reply.headers) {
                 await written(place).invalidate()
             }
         }

@@ -279,3 +279,39 @@ struct WrittenURL: EnginePart {
         }
     }
 }
+
+extension WrittenURL {
+    /// The URL of a modifier's request, or one that its answer names; nil for a target.
+    init?(_ url: WebURL, by modifier: StoredModifier, _ context: EngineContext) {
+        self.init(context: context, url: url, scope: context.store.key(for: modifier.scope))
+        guard Set(targets).isDisjoint(with: modifier.targets) else { return nil }
+    }
+
+    /// Makes the cached answers of other URLs stale that the answer to a modifier names.
+    ///
+    /// A target with a temporary id may be at one of them, and gets its base from the answer. The
+    /// answer to a read that is on its way may already show the write, so it is stored.
+    static func markStale(
+        namedBy answer: ModifierAttempt.Answer?,
+        to modifier: StoredModifier,
+        _ context: EngineContext
+    ) async {
+        guard let answer, answer.status < 400,
+            modifier.targets.allSatisfy({ $0.temporary == nil })
+        else { return }
+        for url in modifier.url.named(by: modifier.headers, answer.headers) {
+            await WrittenURL(url, by: modifier, context)?.markStale()
+        }
+    }
+}
+
+extension WebURL {
+    /// The URLs of the same host that a write of this one or its answer names.
+    ///
+    /// See RFC 9111 4.4; COPY and MOVE have a Destination (RFC 4918 10.3).
+    func named(by asked: HeaderFields, _ said: HeaderFields) -> [WebURL] {
+        let names = [asked["Destination"], said["Location"], said["Content-Location"]]
+        let urls = names.compactMap { name in name.flatMap { try? resolving($0) } }
+        return urls.filter { $0.originText == originText && $0 != self }
+    }
+}

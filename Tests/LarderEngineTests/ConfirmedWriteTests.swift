@@ -58,6 +58,38 @@ struct ConfirmedWriteTests {
     }
 
     @Test(
+        "A create makes the cached answer of its Location stale (RFC 9111 4.4)",
+        arguments: [201, 202]
+    )
+    func staleLocation(status: Int) async throws {
+        let (list, place) = (try fixture.url("/list"), try fixture.url("/list/1"))
+        try await fixture.cache(place, .json("[]", headers: ["Cache-Control": "max-age=600"]))
+        #expect(try await fixture.cached(place).lastShown?.stale == false)
+        let location = ["Location": "/list/1"]
+        fixture.upstream.answer(list, with: .reply(status: status, headers: location))
+        try await fixture.write(.url(fixture.url("/thing")), .put(.null), "POST", to: list)
+        try await until { try await fixture.cached(place).lastShown?.stale == true }
+    }
+
+    @Test("A read of the Location of a create that left before the answer is stored")
+    func readOfLocation() async throws {
+        let (list, place) = (try fixture.url("/list"), try fixture.url("/list/1"))
+        let gate = Gate()
+        fixture.upstream.answer(place, with: ScriptedAnswer.json("[1]").held(by: gate))
+        let location = ["Location": "/list/1"]
+        fixture.upstream.answer(list, with: .reply(status: 201, headers: location))
+        let fetch = fixture.start(place, .networkOnly)
+        _ = try await fixture.upstream.asked.element(0)
+        let thing = try fixture.url("/thing")
+        let id = try await fixture.write(.url(thing), .put(.null), "POST", to: list)
+        #expect(try await fixture.settled(id).state == .confirmed)
+        gate.open()
+        let result = try await fetch.result()
+        #expect(result.lastShown?.text == "[1]")
+        #expect(try await fixture.cached(place).lastShown?.text == "[1]")
+    }
+
+    @Test(
         "An empty 201, or one with a word, does not replace what the write has put (cases 5 and 6)",
         arguments: ["", "Created"]
     )
