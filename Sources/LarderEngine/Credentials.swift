@@ -146,7 +146,7 @@ package struct Credentials: EnginePart {
         context.modifiers.post(
             .told { $0.credentialChanged(at: name.origin, of: name.scope, now: $1) }
         )
-        context.keeper.post(.originChanged(name.origin))
+        context.keeper.post(.originChanged(name.origin, of: name.scope.uid))
         logger.notice(
             "the credential of an account changed",
             metadata: .larder([

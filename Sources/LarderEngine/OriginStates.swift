@@ -58,7 +58,7 @@ struct OriginStates: EnginePart {
     func settingsChanged(_ name: OriginName, hasOtherRules: Bool) {
         context.health.change(name) { $0.settingsChanged() }
         context.modifiers.post(.originChanged(name, hasOtherRules: hasOtherRules))
-        context.keeper.post(.originChanged(name))
+        context.keeper.post(.originChanged(name, of: nil))
         context.refreshes.settingsChanged(of: name, context)
     }
 

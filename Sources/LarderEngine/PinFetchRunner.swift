@@ -11,7 +11,8 @@ final class PinFetchRunner: Sendable {
         /// A pin may now wait for a fetch that did not before.
         case wanted
         case originAnswered(OriginName)
-        case originChanged(OriginName)
+        /// A user's account has another credential at an origin; of nil: its settings changed.
+        case originChanged(OriginName, of: UInt32?)
         /// Pins of a user have gone; of nil: an entry, or all pins, may be larger than before.
         case roomRaised(UInt32?)
         case reached(PinLine)
@@ -94,11 +95,11 @@ final class PinFetchRunner: Sendable {
                         continue
                     }
                 case .originAnswered(let name): machine.originAnswered(name)
-                case .originChanged(let name):
-                    machine.originAnswered(name)
+                case .originChanged(let name, let uid):
+                    machine.originAnswered(name, of: uid)
                     group.addTask {
-                        await self.wantAgain(.held, at: name, context)
-                        await self.wantAgain(.failed, at: name, context)
+                        await self.wantAgain(.held, at: name, of: uid, context)
+                        await self.wantAgain(.failed, at: name, of: uid, context)
                     }
                 case .roomRaised(let uid):
                     group.addTask { await self.wantAgain(.tooLarge, of: uid, context) }

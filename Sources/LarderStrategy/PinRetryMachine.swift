@@ -103,8 +103,10 @@ package struct PinRetryMachine: Equatable, Sendable {
     }
 
     /// The origin is back, or has answered a client's own attempt, so its pins may be fetched.
-    package mutating func originAnswered(_ name: OriginName) {
-        for (line, state) in lines where line.origin == name {
+    ///
+    /// With `uid` these are the pins of one user, who has given another credential.
+    package mutating func originAnswered(_ name: OriginName, of uid: UInt32? = nil) {
+        for (line, state) in lines where line.origin == name && (uid == nil || line.uid == uid) {
             switch state {
             case .paused: lines[line] = nil
             case .asked: lines[line] = .asked(failures: 0)

@@ -108,4 +108,20 @@ struct PinFetchRunnerTests {
             #expect(try await fixture.upstream.asked.element(0).url == url)
         }
     }
+
+    @Test("A user's new credential has no pin of another user fetched again")
+    func credentialOfAnother() async throws {
+        let (url, other) = (try fixture.url("/a"), try fixture.url("/b"))
+        let bob = Scope.own(uid: 1_001, account: .default)
+        fixture.upstream.answerOthers { _ in .reply(status: 403) }
+        _ = await #expect(throws: Problem.self) { try await fixture.pin(other, as: bob) }
+        _ = await #expect(throws: Problem.self) { try await fixture.pin(url) }
+        let (name, command) = (try OriginName("example"), CredentialCommand(value: "secret"))
+        _ = try await fixture.engine.credentials.set(command, at: name, fixture.scope)
+        #expect(try await fixture.upstream.asked.element(2).url == url)
+        let bobs = fixture.engine.store.key(for: bob)
+        let pins = try await fixture.engine.pins.list(PageQuery(), bobs)
+        #expect(pins.items.map(\.state) == [.failed])
+        #expect(fixture.upstream.asked.all.count { $0.url == other } == 1)
+    }
 }

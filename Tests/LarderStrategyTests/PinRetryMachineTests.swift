@@ -118,4 +118,15 @@ struct PinRetryMachineTests {
         machine.reached(two)
         #expect(machine == PinRetryMachine())
     }
+
+    @Test("A user's new credential ends the rests of that user's pins only")
+    func credentialOfUser() {
+        var machine = PinRetryMachine()
+        let other = PinLine(one.origin, 1_001)
+        #expect(machine.looked([one, other], now: .zero) == [one, other])
+        machine.notReached(one, now: .zero)
+        machine.notReached(other, now: .zero)
+        machine.originAnswered(one.origin, of: 1_000)
+        #expect(machine.looked([one, other], now: .zero) == [one])
+    }
 }
