@@ -365,8 +365,7 @@ struct FlightRun: ~Copyable {
 
     private func remember(_ names: [String]) async throws(StoreError) {
         guard let id = try? plan.key.id.map(Variants.markerID) else { return }
-        let bytes = Array(names.joined(separator: ",").utf8)
-        let now = context.clock.now()
+        let (bytes, now) = (Array(names.joined(separator: ",").utf8), context.clock.now())
         let body = BodySummary(of: bytes, isJSON: false)
         let entry = Entry(id: id, kind: .variants, storedAt: now, body: body)
         let new = NewEntry(scope: plan.key.scope, entry: entry, body: .inline(bytes))
@@ -417,8 +416,8 @@ struct FlightRun: ~Copyable {
     }
 
     private mutating func writeTombstone(_ status: Int, _ reply: UpstreamReply) async -> Step {
-        let now = context.clock.now()
-        guard let id = plan.rowID(context, machine.varied(reply.headers)) else {
+        let (now, names) = (context.clock.now(), Variants.names(in: machine.varied(reply.headers)))
+        guard let id = plan.rowID(context, names) else {
             _ = machine.stored()
             return .finish(.failed(Problem(.badURL, "'\(url)' is too long for an id")))
         }
@@ -445,6 +444,7 @@ struct FlightRun: ~Copyable {
             )
             if read?.overtakenUse != nil { return overtaken(unstored(entry)) }
             _ = machine.stored()
+            if plan.beginsVariant(names) { try await remember(names) }
             for scope in viewers { context.noteRead(of: id, in: scope, nil) }
             let words = plan.quotesOrigin ? await OriginRefusal(whole: reply) : nil
             return .finish(.deleted(receipt.revision, status: status, words))

@@ -173,13 +173,17 @@ extension OriginSettings {
 extension Flight.Plan {
     /// The id of the row that the request is for, as far as it is known before the answer.
     ///
-    /// `answer` are the header fields of an answer without a body, by which it may vary.
-    func rowID(_ context: EngineContext, _ answer: HeaderFields = HeaderFields()) -> EntryID? {
+    /// `names` are the request headers by which an answer without a body varies.
+    func rowID(_ context: EngineContext, _ names: [String] = []) -> EntryID? {
         if let cached { return cached.id }
-        let names = Variants.names(in: answer)
         return key.id.flatMap {
             try? context.variants.id(of: $0, names: names, request: key.headers, origin: origin)
         }
+    }
+
+    /// Whether later requests need `names` to find an answer without a body.
+    func beginsVariant(_ names: [String]) -> Bool {
+        cached == nil && names.contains { key.headers[$0] != nil }
     }
 
     /// Whether a variant was cached for the request, and the answer has another id: later requests

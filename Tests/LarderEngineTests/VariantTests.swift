@@ -237,6 +237,10 @@ struct VariantTests {
         try await fixture.fetch(url)
         let german = try await fixture.fetch(url) { $0.headers.append("Accept-Language", "de") }
         #expect(german.refusal?.kind == .deleted)
+        let offline = try await fixture.fetch(url, .cacheOnly) { command in
+            command.headers.append("Accept-Language", "de")
+        }
+        #expect(offline.shape == ["deleted 404", "end deleted"])
         let kept = try await fixture.fetch(url, .cacheOnly).lastShown
         #expect(kept?.text == Self.old)
     }
