@@ -75,12 +75,8 @@ extension EngineContext {
 
     /// The entity whose own URL an id is, by the rules of its origin; nil for any other.
     func entity(at id: EntryID, in scope: ScopeKey) -> EntityName? {
-        guard !id.isEntity, let (url, origin) = address(of: id, in: scope),
-            url.path == url.pathAndQuery[...], let rules = origins.entityRules[origin.name],
-            let path = origin.path(of: url),
-            let key = rules.key(ofPath: path)
-        else { return nil }
-        return store.modifiers.current(EntryID(EntityName(key, of: origin.name)), in: scope).entity
+        guard let name = origins.entity(at: id) else { return nil }
+        return store.modifiers.current(EntryID(name), in: scope).entity
     }
 
     /// Whether unsettled changes show under an id, or in the entity whose own URL it is.

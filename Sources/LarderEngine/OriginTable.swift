@@ -14,12 +14,13 @@ package struct OriginTable: Sendable {
     /// serves the whole system.
     package let owner: UInt32?
     private let byLength: [OriginSettings]
-    /// The start of the URLs of each origin whose answers are shared.
-    private let sharedAddresses: Set<String>
+    /// The start of the URLs of each origin whose answers are shared, and of each origin that has
+    /// rules for documents: of most ids the start says that no other look is needed.
+    private let sharedAddresses: [String]
+    private let documentAddresses: [String]
     private let byName: [OriginName: KnownOrigin]
     /// The rules of the origins whose answers are normalized.
     package let entityRules: [OriginName: EntityRules]
-    private let hasDocuments: Bool
 
     package enum Decision: Equatable, Sendable {
         case known(OriginSettings)
@@ -40,12 +41,10 @@ package struct OriginTable: Sendable {
         self.owner = owner
         byLength = known.map(\.settings)
             .sorted { $0.baseURL.path.utf8.count > $1.baseURL.path.utf8.count }
-        let shared = known.filter { $0.settings.isShared }
-        sharedAddresses = Set(shared.map(\.settings.baseURL.originText))
+        sharedAddresses = byLength.filter(\.isShared).map(\.baseURL.baseAddress)
+        documentAddresses = byLength.filter(\.hasDocuments).map(\.baseURL.baseAddress)
         byName = Dictionary(known.map { ($0.name, $0) }) { first, _ in first }
         entityRules = byName.compactMapValues { $0.settings.normalize.map(EntityRules.init) }
-        hasDocuments =
-            !entityRules.isEmpty || known.contains { !$0.settings.modifiers.empty.isEmpty }
     }
 
     package var origins: [OriginSettings] { known.map(\.settings) }
@@ -101,14 +100,24 @@ package struct OriginTable: Sendable {
     /// A variant is its URL's document.
     package func document(_ id: EntryID, for uid: UInt32?) -> DocumentRules? {
         if let name = id.entity { return entityRules[name.origin].map { .init(ofEntity: $0) } }
-        guard hasDocuments else { return nil }
+        guard id.begins(withOneOf: documentAddresses) else { return nil }
         let text = String(Substring(id.text.utf8.prefix { $0 != UInt8(ascii: " ") }))
-        guard text.hasScheme, let url = try? WebURL(text),
+        guard let url = try? WebURL(text),
             let origin = decide(url, for: uid).settings, let path = origin.path(of: url)
         else { return nil }
         let (rules, form) = (entityRules[origin.name], origin.modifiers.form(forPath: path))
         guard rules != nil || form != nil else { return nil }
         return DocumentRules(rules, path: path, form: form)
+    }
+
+    /// The entity whose own URL an id is, by the rules of its origin; nil for any other.
+    package func entity(at id: EntryID) -> EntityName? {
+        guard id.begins(withOneOf: documentAddresses), let url = try? WebURL(id.text),
+            url.text == id.text, url.path == url.pathAndQuery[...],
+            let origin = origin(of: url), let rules = entityRules[origin.name],
+            let path = origin.path(of: url), let key = rules.key(ofPath: path)
+        else { return nil }
+        return EntityName(key, of: origin.name)
     }
 
     func names(_ credentials: CredentialTable) -> OriginNames {
@@ -140,9 +149,7 @@ package struct OriginTable: Sendable {
     /// An answer that varies has its URL before a space; no URL has one.
     package func sharingOrigin(of id: EntryID) -> OriginSettings? {
         if let entity = id.entity { return byName[entity.origin]?.settings.ifShared }
-        guard sharedAddresses.contains(where: { id.text.utf8.starts(with: $0.utf8) }) else {
-            return nil
-        }
+        guard id.begins(withOneOf: sharedAddresses) else { return nil }
         let text = String(Substring(id.text.utf8.prefix { $0 != UInt8(ascii: " ") }))
         guard let url = try? WebURL(text), url.text == text else { return nil }
         return origin(of: url)?.ifShared
@@ -163,6 +170,13 @@ package struct OriginTable: Sendable {
 
 extension OriginSettings {
     fileprivate var ifShared: OriginSettings? { isShared ? self : nil }
+    fileprivate var hasDocuments: Bool { normalize != nil || !modifiers.empty.isEmpty }
+}
+
+extension EntryID {
+    fileprivate func begins(withOneOf addresses: [String]) -> Bool {
+        addresses.contains { text.utf8.starts(with: $0.utf8) }
+    }
 }
 
 /// The health of every origin, and the public hosts that clients asked for; guarded by a lock.

@@ -30,6 +30,18 @@ struct OriginTableTests {
         #expect(table.origin(of: try EntryID(url), for: nil)?.name.text == name)
     }
 
+    /// An origin below the whole host, and another one below that.
+    private func origins() throws -> [OriginSettings] {
+        var origins: [OriginSettings] = []
+        for (name, base) in [
+            ("v1", "https://a.example/v1"), ("root", "https://a.example"),
+            ("admin", "https://a.example/v1/admin"),
+        ] {
+            origins.append(OriginSettings(name: try OriginName(name), baseURL: try WebURL(base)))
+        }
+        return origins
+    }
+
     @Test(
         "Only ids of an origin marked as shared are shared, also of varying answers (P-09)",
         arguments: [
@@ -41,19 +53,35 @@ struct OriginTableTests {
         ]
     )
     func shared(id: String, isShared: Bool) throws {
-        var origins: [OriginSettings] = []
-        for (name, base) in [
-            ("v1", "https://a.example/v1"), ("root", "https://a.example"),
-            ("admin", "https://a.example/v1/admin"),
-        ] {
-            origins.append(OriginSettings(name: try OriginName(name), baseURL: try WebURL(base)))
-        }
+        var origins = try origins()
         let none = OriginTable(origins)
         #expect(try !none.hasSharedOrigins && none.sharingOrigin(of: EntryID(id)) == nil)
         origins[0].isShared = true
         let table = OriginTable(origins)
         #expect(table.hasSharedOrigins)
         #expect(try (table.sharingOrigin(of: EntryID(id)) != nil) == isShared)
+    }
+
+    @Test(
+        "Only URLs of an origin with rules for entities are documents, and URLs of entities",
+        arguments: [
+            ("https://a.example/v1", true, nil), ("https://a.example/v1/x", true, nil),
+            ("https://a.example/v1/todos/7", true, "7"),
+            ("https://a.example/v1/todos/7?q", true, nil),
+            ("https://a.example/v1/todos/7 accept=a/b", true, nil),
+            ("https://a.example/v1/admin/todos/7", false, nil),
+            ("https://a.example/todos/7", false, nil), ("https://a.example/v10/x", false, nil),
+            ("https://a.example/v1/../x", false, nil), ("http://a.example/v1/x", false, nil),
+            ("https://a.example:8443/v1/x", false, nil), ("note", false, nil),
+        ] as [(String, Bool, String?)]
+    )
+    func documents(id: String, isDocument: Bool, entity: String?) throws {
+        var origins = try origins()
+        origins[0].normalize = NormalizeRules(types: [TypeRule(type: "Todo", url: "/todos/{id}")])
+        let table = OriginTable(origins)
+        let id = try EntryID(id)
+        #expect((table.document(id, for: nil) != nil) == isDocument)
+        #expect(table.entity(at: id)?.key.id == entity)
     }
 
     @Test("An id that is no URL belongs to none", arguments: ["note", "a://b", "https://"])
