@@ -80,6 +80,14 @@ extension String {
         hasher.combine(UInt8.max)
     }
 
+    /// A media type without its parameters and blanks, in lower case (RFC 9110 8.3.1).
+    ///
+    /// By bytes: each accepted write looks twice, and by characters a look took 3 us.
+    package var mediaEssence: String {
+        let name = utf8.prefix { $0 != UInt8(ascii: ";") }
+        return String(decoding: name.filter { !$0.isBlank }.map(\.lowercasedASCII), as: UTF8.self)
+    }
+
     /// Calls `body` with the bytes of UTF-8, where they lie if they lie in one piece.
     func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         utf8.withContiguousStorageIfAvailable(body) ?? Array(utf8).withUnsafeBufferPointer(body)

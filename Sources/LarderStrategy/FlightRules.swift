@@ -232,8 +232,7 @@ package struct ResponseHead: Equatable, Sendable {
     }
 
     package static func essence(of headers: HeaderFields) -> String {
-        headers["Content-Type"]?.prefix(while: { $0 != ";" })
-            .filter { $0 != " " && $0 != "\t" }.lowercased() ?? ""
+        headers["Content-Type"]?.mediaEssence ?? ""
     }
 
     /// Whether `headers` announce a body of JSON.

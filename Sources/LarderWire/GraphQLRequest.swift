@@ -10,7 +10,7 @@ package enum GraphQLRequest {
     /// operations of persisted queries.
     package static func refusal(of body: [UInt8], mediaType: String, at url: WebURL) -> String? {
         if let reason = refusal(ofForm: Array(url.query.utf8)) { return reason }
-        let essence = MediaType.essence(of: mediaType)
+        let essence = mediaType.mediaEssence
         switch essence {
         case "application/graphql": return refusal(ofDocument: body, named: nil)
         case "application/x-www-form-urlencoded":

@@ -36,7 +36,7 @@ package struct RawWriteCommand: Equatable, Sendable {
     package var hasPlainBody: Bool {
         let coding = headers.list("Content-Encoding")
         return coding?.isEqual(to: "identity") ?? true
-            && !MediaType.essence(of: headers["Content-Type"] ?? "").hasPrefix("multipart/")
+            && !(headers["Content-Type"] ?? "").mediaEssence.hasPrefix("multipart/")
     }
 
     /// The header fields of the modifier, with the Content-Type of the body.

@@ -234,18 +234,13 @@ package enum MediaType {
     package static let text = "text/plain; charset=utf-8"
     package static let bytes = "application/octet-stream"
 
-    package static func isMergePatch(_ type: String) -> Bool { essence(of: type) == mergePatch }
-    package static func isJSONPatch(_ type: String) -> Bool { essence(of: type) == jsonPatch }
-    package static func isJSON(_ type: String) -> Bool { essence(of: type) == json }
+    package static func isMergePatch(_ type: String) -> Bool { type.mediaEssence == mergePatch }
+    package static func isJSONPatch(_ type: String) -> Bool { type.mediaEssence == jsonPatch }
+    package static func isJSON(_ type: String) -> Bool { type.mediaEssence == json }
 
     /// Whether a type is JSON or has the suffix `+json` (RFC 6839 3.1).
     package static func isAnyJSON(_ type: String) -> Bool {
-        let essence = essence(of: type)
+        let essence = type.mediaEssence
         return essence == json || essence.hasSuffix("+json")
-    }
-
-    /// A type without its parameters, in lower case.
-    static func essence(of type: String) -> String {
-        type.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased()
     }
 }

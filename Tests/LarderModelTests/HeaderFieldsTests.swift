@@ -57,6 +57,18 @@ struct HeaderFieldsTests {
         #expect(read["A"].map { Array($0.utf8) } == spaced)
     }
 
+    @Test(
+        "The essence of a media type has no parameters, blanks and capitals",
+        arguments: [
+            ("application/json", "application/json"), ("", ""), (";a", ""),
+            (" Application/Merge-Patch+JSON\t; charset=UTF-8; a", "application/merge-patch+json"),
+            ("text/html;\u{301}x", "text/html"), ("text/\u{212A}", "text/\u{212A}"),
+        ]
+    )
+    func mediaEssence(type: String, essence: String) {
+        #expect(type.mediaEssence == essence)
+    }
+
     @Test("Two fields are the same when their bytes are")
     func equality() {
         func fields(_ value: String) -> HeaderFields {
