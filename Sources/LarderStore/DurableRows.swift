@@ -311,20 +311,20 @@ struct DurableRows {
         // A row that comes with a pin, or with a row that came with one, counts as pins do.
         let isInPins = parent.map { $0.isPinned || $0.isInPins } ?? false
         let charge = RowCharge(pin: pin, isInPins: isInPins, size: size, payer: parent?.payer)
-        try state.statements[.insert].run(
-            (":scope", name.scope.text),
-            (":id", name.id.text),
-            (":origin", origin?.text),
-            (":size", size),
-            (":targeted", isTargeted),
-            (":shared", keepsShared),
-            (":pinned_at", pinnedAt?.milliseconds),
-            (":state", pin?.rawValue),
-            (":wanted", pin == .waiting),
-            (":held", isHeld),
-            (":in_pins", isInPins),
-            (":payer", charge.payer.map(Int64.init))
-        )
+        let statement = state.statements[.insert]
+        statement.bind(EntryColumn.scope, name.scope.text)
+        statement.bind(EntryColumn.id, name.id.text)
+        statement.bind(EntryColumn.origin, origin?.text)
+        statement.bind(DurableColumn.size, size)
+        statement.bind(DurableColumn.targeted, isTargeted)
+        statement.bind(DurableColumn.shared, keepsShared)
+        statement.bind(DurableColumn.pinnedAt, pinnedAt?.milliseconds)
+        statement.bind(DurableColumn.state, pin?.rawValue)
+        statement.bind(DurableColumn.wanted, pin == .waiting)
+        statement.bind(DurableColumn.held, isHeld)
+        statement.bind(DurableColumn.inPins, isInPins)
+        statement.bind(DurableColumn.payer, charge.payer.map { Int64($0) })
+        try statement.run()
         state.budget.recount(name.scope, from: nil, to: charge)
     }
 

@@ -128,19 +128,20 @@ struct ModifierRows {
         _ number: Int64,
         isSettled: Bool
     ) throws(StoreError) {
+        let statement = state.queue[.insertChange]
+        typealias Column = ChangeColumn
         for (position, change) in new.changes.enumerated() {
-            try state.queue[.insertChange].run(
-                (":modifier", number),
-                (":position", position),
-                (":scope", new.scope.text),
-                (":id", change.id.text),
-                (":settled", isSettled),
-                (":effect", change.effect),
-                (":implied", change.isImplied),
-                (":parents", change.parentLines),
-                (":seen", change.seen?.base),
-                (":view", change.seen?.view)
-            )
+            statement.bind(Column.modifier, number)
+            statement.bind(Column.position, position)
+            statement.bind(Column.scope, new.scope.text)
+            statement.bind(Column.id, change.id.text)
+            statement.bind(Column.settled, isSettled)
+            statement.bind(Column.effect, change.effect)
+            statement.bind(Column.implied, change.isImplied)
+            statement.bind(Column.parents, change.parentLines)
+            statement.bind(Column.seen, change.seen?.base)
+            statement.bind(Column.seenView, change.seen?.view)
+            try statement.run()
         }
     }
 

@@ -105,8 +105,11 @@ struct VariantPage {
     }
 
     func bind(to statement: SQLiteStatement, _ scope: ScopeKey) -> SQLiteStatement {
-        statement.bind((":scope", scope.text), (":prefix", prefix), (":from", from))
-        statement.bind((":end", RowQuery.end(ofPrefix: prefix)), (":all", hasReads))
+        statement.bind(":scope", scope.text)
+        statement.bind(":prefix", prefix)
+        statement.bind(":from", from)
+        statement.bind(":end", RowQuery.end(ofPrefix: prefix))
+        statement.bind(":all", hasReads)
         return statement
     }
 }

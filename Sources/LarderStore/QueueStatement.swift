@@ -20,9 +20,8 @@ enum QueueStatement: Int, PreparedStatement {
             """
         case .insertChange:
             """
-            INSERT INTO change
-                (modifier, position, scope, id, settled, effect, implied, parents, seen, seen_view)
-            VALUES (:modifier, :position, :scope, :id, :settled, :effect, :implied, :parents, :seen, :view)
+            INSERT INTO change (\(ChangeColumn.names(ChangeColumn.made)))
+            VALUES (\(ChangeColumn.parameters(ChangeColumn.made)))
             """
         case .replace:
             // After an attempt the next key is used; a retried dead letter gets it then.
@@ -246,6 +245,7 @@ enum ChangeColumn: Int32, TableColumn {
     case sent, seen, seenView, theirs
 
     static let whole = list(nil)
+    static let made = all(but: [.change, .before, .after, .sent, .theirs])
     /// Bytes of what a modifier has seen and found of a target, which count in its size.
     static let seenSize = """
         coalesce(length(seen), 0) + coalesce(length(seen_view), 0) + coalesce(length(theirs), 0)

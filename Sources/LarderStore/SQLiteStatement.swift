@@ -72,6 +72,8 @@ final class SQLiteStatement {
     }
 
     /// Runs a statement that answers no row, with parameters by their names, and resets it.
+    ///
+    /// Swift makes the type of a tuple at each run, so statements of each write bind by columns.
     func run<each Value: SQLiteValue>(_ values: repeat (String, each Value)) throws(StoreError) {
         bind(repeat each values)
         _ = try step()
@@ -301,7 +303,10 @@ struct PreparedStatements<Name: PreparedStatement> {
 
     /// A statement whose parameters `:scope` and `:id` are those of a row.
     func callAsFunction(_ name: Name, of row: TargetName) -> SQLiteStatement {
-        callAsFunction(name, (":scope", row.scope.text), (":id", row.id.text))
+        let statement = self[name]
+        statement.bind(":scope", row.scope.text)
+        statement.bind(":id", row.id.text)
+        return statement
     }
 }
 
