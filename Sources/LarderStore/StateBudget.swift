@@ -157,8 +157,11 @@ struct QueueUsage: Equatable {
             return .queueFull(.bytes, limit: limits.maxBytes)
         }
         // A user with nothing but kept answers takes no share from another.
-        let active = parts.filter { $0.value.count > 0 || $0.value.bytes > $0.value.answerBytes }
-        let users = Set(active.keys).union(added.parts.keys).count
+        let others = parts.count {
+            added.parts[$0.key] == nil
+                && ($0.value.count > 0 || $0.value.bytes > $0.value.answerBytes)
+        }
+        let users = others + added.parts.count
         let count = limits.part(of: limits.maxModifiers, users: users)
         let bytes = limits.part(of: limits.maxBytes, users: users)
         for (uid, part) in added.parts {
