@@ -109,7 +109,9 @@ package struct WebURL: Hashable, Sendable, CustomStringConvertible {
     package var defaultPort: Int { isSecure ? 443 : 80 }
 
     /// Scheme, host and, unless it is the default, port: `https://api.example.com:8443`.
-    package var originText: String { Self.originText(isSecure, host, port) }
+    package var originText: String {
+        String(Substring(text.utf8.dropLast(pathAndQuery.utf8.count)))
+    }
 
     private static func originText(_ isSecure: Bool, _ host: String, _ port: Int) -> String {
         let start = (isSecure ? "https://" : "http://") + host

@@ -29,6 +29,8 @@ struct WebURLTests {
         let again = try WebURL(url.text)
         let parts = { (url: WebURL) in [url.text, url.host, "\(url.port)", url.pathAndQuery] }
         #expect(parts(again) == parts(url) && again.isSecure == url.isSecure)
+        let port = url.port == url.defaultPort ? "" : ":\(url.port)"
+        #expect(url.originText == (url.isSecure ? "https://" : "http://") + url.host + port)
         #expect(try EntryID(url).text == expected)
     }
 
