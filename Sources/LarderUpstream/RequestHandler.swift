@@ -145,11 +145,14 @@ final class RequestHandler: ChannelDuplexHandler {
     }
 }
 
-/// Keeps the bytes of field values that are not UTF-8.
+/// Changes heads between the socket (or TLS) and NIO's HTTP/1.1 encoder and decoder.
 ///
-/// NIO's decoder makes text of field values and would replace each such byte by U+FFFD. The handler
-/// is between the socket (or TLS) and NIO's HTTP/1.1 encoder and decoder, and changes only heads.
-/// It uses ``FieldBytes`` to make text on the way in, and bytes again on the way out.
+/// - NIO's decoder makes text of field values and would replace each byte that is not UTF-8 by
+///   U+FFFD. The handler uses ``FieldBytes`` to make text on the way in, and bytes again on the way
+///   out.
+/// - NIO's decoder refuses a line that ends with LF alone, and a line that begins with a blank, as
+///   it continues the one before. Devices and old servers send such lines. The handler makes CRLF
+///   of the LF, and a space of the line break before the blank (RFC 9112 2.2, 5.2).
 final class ResponseHeadHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -158,7 +161,8 @@ final class ResponseHeadHandler: ChannelDuplexHandler {
 
     /// The position in an answer: in its head or in its body.
     private enum State {
-        /// In a head; the bytes of its current line, without the line break.
+        /// In a head; the bytes of its current line, of which none has been passed on, nor the line
+        /// break before them.
         case head(line: [UInt8], isStatusLine: Bool, isInformational: Bool)
         case body
     }
@@ -192,7 +196,7 @@ final class ResponseHeadHandler: ChannelDuplexHandler {
                 rest = []
                 // The decoder refuses a line that is longer than any head may be.
                 if line.count > Limits.responseHeadBytesMax {
-                    out += line
+                    out += isStatusLine ? line : lineBreak + line
                     state = .body
                 } else {
                     state = .head(
@@ -203,9 +207,10 @@ final class ResponseHeadHandler: ChannelDuplexHandler {
                 }
                 break
             }
-            line += rest[...end]
+            line += rest[..<end]
             rest = rest[(end + 1)...]
-            out += FieldBytes.escaped(line)
+            if line.last == carriageReturn { line.removeLast() }
+            out += Self.decodable(line, isStatusLine: isStatusLine)
             state = after(line, isStatusLine: isStatusLine, isInformational: isInformational)
         }
         out += rest
@@ -216,16 +221,24 @@ final class ResponseHeadHandler: ChannelDuplexHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         // The incomplete line is the last thing that the peer sent.
-        if case .head(let line, _, _) = state, !line.isEmpty {
-            context.fireChannelRead(wrapInboundOut(ByteBuffer(bytes: line)))
+        if case .head(let line, let isStatusLine, _) = state, !line.isEmpty || !isStatusLine {
+            let bytes = isStatusLine ? line : lineBreak + line
+            context.fireChannelRead(wrapInboundOut(ByteBuffer(bytes: bytes)))
         }
         state = .body
         context.fireChannelInactive()
     }
 
+    /// A line without its line break, after the line break of the line before.
+    private static func decodable(_ line: [UInt8], isStatusLine: Bool) -> [UInt8] {
+        if isStatusLine { return FieldBytes.escaped(line) }
+        guard let first = line.first else { return lineBreak + lineBreak }
+        guard first.isBlank else { return lineBreak + FieldBytes.escaped(line) }
+        return [UInt8(ascii: " ")] + FieldBytes.escaped(Array(line.drop(while: \.isBlank)))
+    }
+
     private func after(_ line: [UInt8], isStatusLine: Bool, isInformational: Bool) -> State {
-        let isEmpty = line == [carriageReturn, lineFeed] || line == [lineFeed]
-        guard isEmpty else {
+        guard line.isEmpty else {
             let informs = isStatusLine ? Self.isInformational(line) : isInformational
             return .head(line: [], isStatusLine: false, isInformational: informs)
         }
@@ -246,3 +259,4 @@ final class ResponseHeadHandler: ChannelDuplexHandler {
 
 private let lineFeed = UInt8(ascii: "\n")
 private let carriageReturn = UInt8(ascii: "\r")
+private let lineBreak = [carriageReturn, lineFeed]

@@ -81,6 +81,25 @@ struct WireBytesTests {
         }
     }
 
+    @Test("A line of a head may end with LF, and go on in the next line (RFC 9112 2.2, 5.2)")
+    func lines() async throws {
+        try await withOrigin { fixture in
+            let early = "HTTP/1.1 103 Early\nLink: a\n\n"
+            let head = "HTTP/1.1 200 OK\nPolicy: a;\n   b;\r\n\tc\r\nContent-Length: 5\n\n"
+            let bytes = Array((early + head + "a\n\n b").utf8)
+            // In pieces, so that a line break is in two of them.
+            let steps = stride(from: 0, to: bytes.count, by: 3).map { start in
+                OriginAnswer.Step.send(Array(bytes[start..<min(start + 3, bytes.count)]))
+            }
+            fixture.server.answer("/", with: OriginAnswer(steps))
+            let reply = try await fixture.ask()
+            #expect(reply.status == 200)
+            #expect(reply.headers["Policy"] == "a; b; c")
+            let body = try await reply.bytes()
+            #expect(body == Array("a\n\n b".utf8))
+        }
+    }
+
     @Test("A value with such bytes is sent as it came")
     func sentFields() async throws {
         let received = Recorder<[UInt8]>()
