@@ -80,9 +80,14 @@ enum FetchFailure: Equatable, Sendable {
         switch self {
         case .problem: false
         case .refused(_, let problem) where problem.kind == .redirectRefused: false
-        case .refused, .passed: status.map { ![500, 502, 503, 504].contains($0) } ?? false
+        case .refused, .passed: status.map { !Self.outages.contains($0) } ?? false
         }
     }
+
+    /// RFC 5861 4 and, from 520 on, what Cloudflare sends in place of an answer of the origin.
+    private static let outages: Set<Int> = [
+        500, 502, 503, 504, 520, 521, 522, 523, 524, 525, 526, 530,
+    ]
 }
 
 struct PassedHead: Equatable, Sendable {

@@ -114,6 +114,8 @@ extension OriginRow {
             .json(new),
             to: .brings
         ),
+        OriginRow("522", .text("own words", status: 522), to: .breaksDown(522)),
+        OriginRow("501", .text("own words", status: 501), to: .refuses(501)),
         OriginRow("403", .text("own words", status: 403), to: .refuses(403)),
         OriginRow("429", .text("own words", status: 429), to: .refuses(429)),
     ]

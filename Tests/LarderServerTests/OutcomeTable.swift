@@ -19,7 +19,7 @@ enum NetworkResult: Hashable, Sendable {
     case deletes
     /// No answer, or one that cannot be used: the problem's kind.
     case fails(ProblemName)
-    /// The origin's 500, 502, 503, 504.
+    /// The origin's 500, 502, 503, 504, and Cloudflare's 520 to 526 and 530.
     case breaksDown(Int)
     /// Any other of its refusals.
     case refuses(Int)
