@@ -13,8 +13,9 @@ extension Entry {
         self.init(id: id, kind: .fetched, status: status, storedAt: now, body: body)
         self.origin = origin
         mediaType = headers["Content-Type"]
-        etag = headers["ETag"]
-        lastModified = headers["Last-Modified"]
+        // An empty field, as of Apache's `Header set ETag ""`, makes no condition.
+        etag = headers["ETag"].flatMap { $0.isEmpty ? nil : $0 }
+        lastModified = headers["Last-Modified"].flatMap { $0.isEmpty ? nil : $0 }
         self.headers = headers.kept
         freshUntil = freshness.until
     }

@@ -117,6 +117,18 @@ struct KeepingTests {
         #expect(fixture.upstream.asked.all.last?.headers == expected)
     }
 
+    @Test("An ETag without a value is none, so the date alone is the condition")
+    func emptyTag() async throws {
+        let date = "Tue, 14 Nov 2023 22:13:20 GMT"
+        try await fixture.cache(url, .json("[1]", headers: ["ETag": "", "Last-Modified": date]))
+        fixture.upstream.answer(url, with: .notModified)
+        let got = try await fixture.fetch(url)
+        #expect(got.shape == ["cache", "unchanged 304", "end unchanged"])
+        var expected = HeaderFields()
+        expected.append("If-Modified-Since", date)
+        #expect(fixture.upstream.asked.all.last?.headers == expected)
+    }
+
     // MARK: Vary
 
     @Test("Answers that vary by a header are kept apart and found again by it")
