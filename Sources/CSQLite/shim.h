@@ -36,4 +36,14 @@ static inline int larder_keep_wal_on_close(sqlite3 *connection, int keeps) {
     return sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keeps, (int *)0);
 }
 
+/* errno of the last system call that failed on the WAL; 0 without one. sqlite3_system_errno does not have that of a
+   COMMIT, which writes the WAL. */
+static inline int larder_wal_errno(sqlite3 *connection) {
+    sqlite3_file *wal = 0;
+    int error = 0;
+    sqlite3_file_control(connection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal);
+    if (wal && wal->pMethods) wal->pMethods->xFileControl(wal, SQLITE_FCNTL_LAST_ERRNO, &error);
+    return error;
+}
+
 #endif

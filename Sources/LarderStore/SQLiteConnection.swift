@@ -162,11 +162,11 @@ final class SQLiteConnection {
     var totalChanges: Int64 { sqlite3_total_changes64(handle) }
 
     func error(_ code: Int32, step: String) -> StoreError {
-        let system = sqlite3_system_errno(handle)
+        // The WAL's errno may be an old one, unless a write has failed now.
+        let log = StoreError.isFailedWrite(code) ? larder_wal_errno(handle) : 0
         let isDiskProblem = [SQLITE_IOERR, SQLITE_CANTOPEN].contains(code & 0xFF)
-        if isDiskProblem, system == ENOSPC || system == EDQUOT {
-            return .diskFull(file: path, step: step)
-        }
+        let isFull = [sqlite3_system_errno(handle), log].contains { $0 == ENOSPC || $0 == EDQUOT }
+        if isDiskProblem, isFull { return .diskFull(file: path, step: step) }
         return told(code, step, String(cString: sqlite3_errmsg(handle)))
     }
 

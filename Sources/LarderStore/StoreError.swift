@@ -154,9 +154,16 @@ package enum StoreError: Error, Equatable {
         }
     }
 
+    /// Whether a result code is SQLITE_IOERR_WRITE or SQLITE_IOERR_FSYNC.
+    static func isFailedWrite(_ code: Int32) -> Bool {
+        code & 0xFF == SQLITE_IOERR && [write, sync].contains(code >> 8)
+    }
+
     /// SQLITE_IOERR_SHMSIZE and others without SQLITE_IOERR, as Swift does not import their macros.
     private static let shmSize: Int32 = 19
     private static let shortRead: Int32 = 2
+    private static let write: Int32 = 3
+    private static let sync: Int32 = 4
     private static let corruptFileSystem: Int32 = 33
 
     static func system(_ path: String) -> StoreError {

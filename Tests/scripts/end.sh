@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SIGTERM ends the daemon within 10 s whatever the disk does: one that does not answer, and one that
-# fails. What was answered before is there at the next start, as after a crash (P-01).
+# fails. What was answered before is there at the next start, as after a crash (P-01). A quota of the
+# disk that is used up counts as a full disk.
 # `await` calls functions by their names.
 # shellcheck disable=SC2317
 # shellcheck source=Tests/scripts/support.sh
 source "$(dirname "$0")/support.sh"
 
 # A disk of our own: no sync comes to its end while the file $SYNC_STUCK is there, and each fails
-# while $SYNC_FAILS is.
+# while $SYNC_FAILS is. While $QUOTA_FULL is there, nothing can be written.
 cat >"$work/disk.c" <<'END'
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,6 +27,11 @@ static int sync_by(long call, int file) {
     return (int)syscall(call, file);
 }
 
+ssize_t pwrite64(int file, const void *bytes, size_t count, off64_t offset) {
+    if (is_there("QUOTA_FULL")) { errno = EDQUOT; return -1; }
+    return syscall(SYS_pwrite64, file, bytes, count, offset);
+}
+
 int fsync(int file) { return sync_by(SYS_fsync, file); }
 int fdatasync(int file) { return sync_by(SYS_fdatasync, file); }
 END
@@ -36,7 +42,7 @@ if [[ -z $compiler ]]; then
 fi
 "$compiler" -shared -fPIC -o "$work/disk.so" "$work/disk.c" \
     || give_up "a disk is made" "a library" "nothing"
-export SYNC_STUCK=$work/stuck SYNC_FAILS=$work/fails
+export SYNC_STUCK=$work/stuck SYNC_FAILS=$work/fails QUOTA_FULL=$work/full
 
 configure <<'END'
 origins:
@@ -89,4 +95,19 @@ expect_end() {
 expect_end "$SYNC_STUCK" stuck "a disk that does not answer"
 expect_match "the log says so" "the end takes too long" "$(cat "$work/larderd.log")"
 expect_end "$SYNC_FAILS" fails "a disk that fails"
+
+# SQLite fails the COMMIT, and has no errno for it.
+LD_PRELOAD=$work/disk.so start_daemon
+touch "$QUOTA_FULL"
+accept over
+expect_equal "a write over the quota of the disk is refused as on a full disk" \
+    "507 urn:larder:disk-full" "$status $(member .type)"
+rm "$QUOTA_FULL"
+is_accepted() {
+    accept within
+    ((status == 202))
+}
+await 60 is_accepted || not_ok "with room again a write is accepted" 202 "$status"
+end_daemon TERM
+expect_equal "and the end is in order" 0 "$ended"
 finish
