@@ -165,8 +165,10 @@ final class SQLiteConnection {
         // The WAL's errno may be an old one, unless a write has failed now.
         let log = StoreError.isFailedWrite(code) ? larder_wal_errno(handle) : 0
         let isDiskProblem = [SQLITE_IOERR, SQLITE_CANTOPEN].contains(code & 0xFF)
-        let isFull = [sqlite3_system_errno(handle), log].contains { $0 == ENOSPC || $0 == EDQUOT }
-        if isDiskProblem, isFull { return .diskFull(file: path, step: step) }
+        let full = [ENOSPC, EDQUOT, EFBIG]
+        if isDiskProblem, full.contains(sqlite3_system_errno(handle)) || full.contains(log) {
+            return .diskFull(file: path, step: step)
+        }
         return told(code, step, String(cString: sqlite3_errmsg(handle)))
     }
 

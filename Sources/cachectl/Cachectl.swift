@@ -36,6 +36,8 @@ struct Cachectl: AsyncParsableCommand {
     static func main() async {
         // A reader that goes away is seen where it is written to.
         signal(SIGPIPE, SIG_IGN)
+        // A write beyond `ulimit -f` fails instead.
+        signal(SIGXFSZ, SIG_IGN)
         if let failure = unreadableArgument() { failure.exit() }
         do {
             var command = try await asyncParseAsRoot()

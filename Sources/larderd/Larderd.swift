@@ -67,6 +67,8 @@ struct Larderd: ParsableCommand {
     func run() throws {
         // libdispatch would write lines of its own form on stderr where it may not set a niceness.
         setenv("LIBDISPATCH_LOG", "NO", 0)
+        // A write beyond `ulimit -f` fails instead, as on a full disk.
+        signal(SIGXFSZ, SIG_IGN)
         let configuration = loadConfiguration()
         if printConfig {
             print(configuration.printed(), terminator: "")

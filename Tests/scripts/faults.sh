@@ -265,6 +265,15 @@ else
 fi
 rm -rf "$work/cache" "$work/state"
 
+# A write beyond a limit of the shell fails; the signal for it ends no process.
+ended=0
+(
+    ulimit -f 1
+    exec timeout 20 "$bin/larderd" --config "$config"
+) 2>"$work/refused.log" || ended=$?
+expect_match "a limit of file sizes ends the first start as a disk does" '^7[34]$' "$ended"
+rm -rf "$work/cache" "$work/state"
+
 # -- while the daemon is up
 
 start_daemon
