@@ -2,6 +2,11 @@ extension UInt8 {
     package var isASCIIDigit: Bool { (0x30...0x39).contains(self) }
     package var isASCIILetter: Bool { (0x61...0x7A).contains(self | 0x20) }
     package var isASCIIAlphanumeric: Bool { isASCIIDigit || isASCIILetter }
+    /// Whether it may be in a token, such as a name of a header field (RFC 9110 5.6.2).
+    package var isTokenCharacter: Bool {
+        isASCIIAlphanumeric || "!#$%&'*+-.^_`|~".utf8.contains(self)
+    }
+
     /// Whether it is a space or a tab.
     package var isBlank: Bool { self == 0x20 || self == 0x09 }
 

@@ -153,6 +153,8 @@ final class RequestHandler: ChannelDuplexHandler {
 /// - NIO's decoder refuses a line that ends with LF alone, and a line that begins with a blank, as
 ///   it continues the one before. Devices and old servers send such lines. The handler makes CRLF
 ///   of the LF, and a space of the line break before the blank (RFC 9112 2.2, 5.2).
+/// - NIO's decoder refuses an answer for a bad name or a control character in a single field. The
+///   handler leaves such a name out, as browsers do, and makes a space of the character.
 final class ResponseHeadHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -231,10 +233,21 @@ final class ResponseHeadHandler: ChannelDuplexHandler {
 
     /// A line without its line break, after the line break of the line before.
     private static func decodable(_ line: [UInt8], isStatusLine: Bool) -> [UInt8] {
-        if isStatusLine { return FieldBytes.escaped(line) }
-        guard let first = line.first else { return lineBreak + lineBreak }
-        guard first.isBlank else { return lineBreak + FieldBytes.escaped(line) }
-        return [UInt8(ascii: " ")] + FieldBytes.escaped(Array(line.drop(while: \.isBlank)))
+        let space = UInt8(ascii: " ")
+        let plain = FieldBytes.escaped(
+            line.map { byte in
+                let isControl = byte < space && !byte.isBlank || byte == 0x7F
+                return isControl ? space : byte
+            }
+        )
+        if isStatusLine { return plain }
+        guard let first = plain.first else { return lineBreak + lineBreak }
+        guard !first.isBlank else { return [space] + Array(plain.drop(while: \.isBlank)) }
+        guard let colon = plain.firstIndex(of: UInt8(ascii: ":")) else { return lineBreak + plain }
+        var name = plain[..<colon]
+        while name.last?.isBlank == true { name.removeLast() }
+        guard !name.isEmpty, name.allSatisfy(\.isTokenCharacter) else { return [] }
+        return lineBreak + Array(name) + Array(plain[colon...])
     }
 
     private func after(_ line: [UInt8], isStatusLine: Bool, isInformational: Bool) -> State {

@@ -219,10 +219,7 @@ package enum RequestHeaderRules {
 
     /// RFC 9110 5.6.2.
     package static func isToken(_ text: String) -> Bool {
-        !text.isEmpty
-            && text.utf8.allSatisfy { byte in
-                byte.isASCIIAlphanumeric || "!#$%&'*+-.^_`|~".utf8.contains(byte)
-            }
+        !text.isEmpty && text.utf8.allSatisfy(\.isTokenCharacter)
     }
 }
 
