@@ -162,6 +162,12 @@ final class AnswerDelegate: HTTPClientResponseDelegate {
         else {
             return task.eventLoop.makeFailedFuture(UpstreamError.headTooLarge)
         }
+        // No request has an Upgrade; on the raw routes the client would take the connection for one
+        // of another protocol.
+        guard head.status.code != 101 else {
+            let reason = "the status 101 to a request without Upgrade"
+            return task.eventLoop.makeFailedFuture(UpstreamError.brokenOff(reason: reason))
+        }
         var answer = AnswerHead(status: Int(head.status.code), headers: headers)
         answer.endsWithConnection =
             head.version.major < 2 && headers["Content-Length"] == nil
