@@ -155,6 +155,8 @@ final class RequestHandler: ChannelDuplexHandler {
 ///   of the LF, and a space of the line break before the blank (RFC 9112 2.2, 5.2).
 /// - NIO's decoder refuses an answer for a bad name or a control character in a single field. The
 ///   handler leaves such a name out, as browsers do, and makes a space of the character.
+/// - NIO's decoder refuses a Content-Length that comes twice. The handler leaves the second one out
+///   if it is the same (RFC 9110 8.6).
 final class ResponseHeadHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -171,6 +173,8 @@ final class ResponseHeadHandler: ChannelDuplexHandler {
 
     private var state = State.body
     private var unescapesNext = false
+    /// The Content-Length of the head; nil if none has come.
+    private var contentLength: [UInt8]?
 
     /// A request will be written next, so the next bytes that arrive are a head.
     func requestBegins(hasEscapes: Bool) {
@@ -212,7 +216,7 @@ final class ResponseHeadHandler: ChannelDuplexHandler {
             line += rest[..<end]
             rest = rest[(end + 1)...]
             if line.last == carriageReturn { line.removeLast() }
-            out += Self.decodable(line, isStatusLine: isStatusLine)
+            out += decodable(line, isStatusLine: isStatusLine)
             state = after(line, isStatusLine: isStatusLine, isInformational: isInformational)
         }
         out += rest
@@ -232,7 +236,7 @@ final class ResponseHeadHandler: ChannelDuplexHandler {
     }
 
     /// A line without its line break, after the line break of the line before.
-    private static func decodable(_ line: [UInt8], isStatusLine: Bool) -> [UInt8] {
+    private func decodable(_ line: [UInt8], isStatusLine: Bool) -> [UInt8] {
         let space = UInt8(ascii: " ")
         let plain = FieldBytes.escaped(
             line.map { byte in
@@ -240,13 +244,21 @@ final class ResponseHeadHandler: ChannelDuplexHandler {
                 return isControl ? space : byte
             }
         )
-        if isStatusLine { return plain }
+        if isStatusLine {
+            contentLength = nil
+            return plain
+        }
         guard let first = plain.first else { return lineBreak + lineBreak }
         guard !first.isBlank else { return [space] + Array(plain.drop(while: \.isBlank)) }
         guard let colon = plain.firstIndex(of: UInt8(ascii: ":")) else { return lineBreak + plain }
         var name = plain[..<colon]
         while name.last?.isBlank == true { name.removeLast() }
         guard !name.isEmpty, name.allSatisfy(\.isTokenCharacter) else { return [] }
+        if name.map(\.lowercasedASCII).elementsEqual("content-length".utf8) {
+            let value = plain[(colon + 1)...].filter { !$0.isBlank }
+            guard value != contentLength else { return [] }
+            contentLength = value
+        }
         return lineBreak + Array(name) + Array(plain[colon...])
     }
 

@@ -113,6 +113,18 @@ struct WireBytesTests {
         }
     }
 
+    @Test("The same Content-Length twice is one (RFC 9110 8.6)")
+    func sameLength() async throws {
+        try await withOrigin { fixture in
+            let head = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-length:2\r\n\r\n"
+            fixture.server.answer("/", with: .raw(head + "hi"))
+            let reply = try await fixture.ask()
+            #expect(reply.headers.fields.map(\.name) == ["Content-Length"])
+            let body = try await reply.text()
+            #expect(body == "hi")
+        }
+    }
+
     @Test("A value with such bytes is sent as it came")
     func sentFields() async throws {
         let received = Recorder<[UInt8]>()
