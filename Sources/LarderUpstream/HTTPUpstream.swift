@@ -107,8 +107,9 @@ package final class HTTPUpstream: Upstream {
             endsWithConnection: head.endsWithConnection
         )
         reply.headers.remove(Entry.codingField)
-        // Identity is no coding (RFC 9110 8.4.1): with it a body would count as one to decode.
-        let codings = head.headers.listed("Content-Encoding").filter { $0 != "identity" }
+        let codings = head.headers.listed("Content-Encoding").filter { coding in
+            !AnswerHead.plainCodings.contains(coding)
+        }
         if codings.isEmpty { reply.headers.remove("Content-Encoding") }
         guard request.method != "HEAD", request.headers["Accept-Encoding"] == nil,
             head.mayBeDecoded, codings.count == 1, let coding = ContentCoding(codings[0])
@@ -287,6 +288,11 @@ extension AnswerHead {
         "Content-Encoding", "Content-Length", "Content-MD5", "Content-Digest", "Repr-Digest",
         "Digest",
     ]
+
+    /// Names that code nothing: identity (RFC 9110 8.4.1), and those that servers send by mistake.
+    ///
+    /// With one of them a body would count as one to decode.
+    fileprivate static let plainCodings: Set = ["identity", "none", "utf-8", "utf8"]
 
     /// Whether the body can be decoded: a part of a coded body cannot, and a 204 or 304 has none.
     fileprivate var mayBeDecoded: Bool { ![204, 206, 304].contains(status) }

@@ -156,9 +156,11 @@ struct HTTPUpstreamAnswerTests {
     }
 
     @Test(
-        "Identity is no coding of a body (RFC 9110 8.4.1)",
-        arguments: [("identity", nil), ("Identity", nil), ("gzip, identity", "gzip")]
-            as [(String, String?)]
+        "Neither identity nor a charset is a coding of a body (RFC 9110 8.4.1)",
+        arguments: [
+            ("identity", nil), ("Identity", nil), ("gzip, identity", "gzip"), ("UTF-8", nil),
+            ("none", nil),
+        ] as [(String, String?)]
     )
     func identity(coding: String, mark: String?) async throws {
         try await withOrigin { fixture in
