@@ -299,7 +299,9 @@ describe("createFetch and the daemon", { skip, timeout: 300_000 }, () => {
     assert.match(error.message, /cachectl origin login/);
   });
 
-  test("S34: a QUERY is a read, also with offline writes", async () => {
+  // The origin of this test is a server of Node, which takes QUERY from Node 20 on.
+  const noQuery = !http.METHODS.includes("QUERY") && "servers of this Node take no QUERY";
+  test("S34: a QUERY is a read, also with offline writes", { skip: noQuery }, async () => {
     const queued = createFetch({ socket: daemon.socket, offlineWrites: true, fallback: null });
     origin.treat = ({ method, body }, answer) => reply(answer, 200, { method, body });
     const query = (send = queued) => send(url("/query"), { method: "QUERY", body: "milk" });

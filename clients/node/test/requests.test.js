@@ -228,7 +228,9 @@ test("S22: a signal ends a body of createFetch also after a garbage collection",
   const collect = runInNewContext("gc");
   treat = (request, answer) => answer.write("milk");
   const send = createFetch({ socket, fallback: null });
-  for (const isOfRequest of [false, true]) {
+  // Node 18 itself does not end a Request whose signal is aborted after a collection.
+  const isKept = Number.parseInt(process.versions.node, 10) > 18;
+  for (const isOfRequest of isKept ? [false, true] : [false]) {
     const halt = new AbortController();
     const init = { signal: halt.signal };
     const reason = new Error("too slow");
