@@ -173,8 +173,6 @@ extension LarderClient {
         _ url: String,
         options: FetchOptions = FetchOptions()
     ) async throws(LarderError) -> StreamedAnswer {
-        var options = options
-        options.policy = options.policy ?? .networkFirst
         do throws(LarderError) {
             let snapshot = try await finalResult(on: url, options)
             let body = try await snapshot.openBody()
@@ -278,11 +276,14 @@ extension LarderClient {
         )
     }
 
-    /// The final snapshot of a fetch.
-    private func finalResult(
+    /// The final snapshot of a fetch; it does not wait for the network after a cached answer,
+    /// except with `cacheThenNetwork`.
+    func finalResult(
         on url: String,
         _ options: FetchOptions
     ) async throws(LarderError) -> Snapshot {
+        var options = options
+        options.policy = options.policy ?? .networkFirst
         var held: Snapshot?
         for try await update in fetch(url, options: options) {
             switch update {

@@ -101,12 +101,8 @@ private struct Vector {
         switch method {
         case "get":
             let fetch: FetchCommand = try command()
-            var last = JSONValue.null
-            for try await update in client.fetch(fetch.url, options: fetch.options) {
-                guard case .snapshot = update else { continue }
-                last = try await Self.description(of: update) ?? .null
-            }
-            return last
+            let snapshot = try await client.finalResult(on: fetch.url, fetch.options)
+            return try await Self.description(of: snapshot)
         case "put":
             let receipt = try await client.put(
                 arguments["id"]?.string ?? "",
