@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The unit files under the real systemd, as the first process of fresh namespaces: activation by the
 # first connection, users that are told apart, files that are nobody else's, a restart that no client
-# notices, and a watchdog that bites. Needs root and a cgroup of its own; is skipped without.
+# notices, a watchdog that bites, and a daemon of a user's own under that user's manager. Needs root
+# and a cgroup of its own; is skipped without.
 # `await` and the like call functions by their names.
 # shellcheck disable=SC2317
 # shellcheck source=Tests/scripts/support.sh
@@ -49,6 +50,23 @@ cp config/systemd/larder.socket config/systemd/larder.service "$units"
 sed -i 's|^ExecStart=.*|ExecStart=/mnt/bin/larderd --config /mnt/larder.yaml|; s|^WatchdogSec=.*|WatchdogSec=3s|' \
     "$units/larder.service"
 printf '[Unit]\nRequires=larder.socket\nAfter=larder.socket\n' >"$units/larder-test.target"
+# The manager of a user, as logind starts it at a login.
+owner=20004
+runtime=/run/user/$owner
+mkdir "$work/user-units"
+cp config/systemd/user/larder.* "$work/user-units"
+sed -i 's|^ExecStart=.*|ExecStart=/mnt/bin/larderd|' "$work/user-units/larder.service"
+cat >"$units/session.service" <<END
+[Service]
+Type=notify
+User=$owner
+Delegate=yes
+RuntimeDirectory=user/$owner
+RuntimeDirectoryMode=0700
+RuntimeDirectoryPreserve=restart
+Environment=XDG_RUNTIME_DIR=$runtime HOME=$runtime/home
+ExecStart=/lib/systemd/systemd --user
+END
 printf 'cache: {max_bytes: 64MiB, min_free_bytes: 0B}\n' >"$work/boot.yaml"
 # The group that config/sysusers.d makes, and two members of it.
 members=20010
@@ -56,6 +74,10 @@ members=20010
     cat /etc/group
     printf 'larder-clients:x:%d:\nlarder-config:x:%d:\n' "$members" "$((members + 1))"
 } >"$work/group"
+{
+    cat /etc/passwd
+    printf 'owner:x:%d:%d::%s/home:/bin/sh\n' "$owner" "$owner" "$runtime"
+} >"$work/passwd"
 
 # Runs as the first process of the namespaces. Every place of the machine that systemd writes to is
 # covered, and what would empty /tmp is masked besides.
@@ -67,10 +89,12 @@ mount --make-rprivate /
 mount -t tmpfs -o mode=755 tmpfs /mnt
 mkdir /mnt/bin
 mount --bind "$programs" /mnt/bin
-cp -a "$work/units" /mnt/units
+cp -a "$work/units" "$work/user-units" /mnt
 cp "$work/boot.yaml" /mnt/larder.yaml
-cp "$work/group" /mnt/group
-mount --bind /mnt/group /etc/group
+for file in group passwd; do
+    cp "$work/$file" "/mnt/$file"
+    mount --bind "/mnt/$file" "/etc/$file"
+done
 mount -t proc proc /proc
 mount --bind /proc/sys /proc/sys
 mount -o remount,ro,bind /proc/sys
@@ -82,6 +106,7 @@ umount -R /sys/fs/cgroup
 mount -t cgroup2 cgroup2 /sys/fs/cgroup
 mkdir -p /run/systemd/system
 cp -a /mnt/units/. /run/systemd/system/
+cp -a /mnt/user-units /run/systemd/user
 for unit in setup.service setup-dev.service clean.service clean.timer; do
     ln -s /dev/null "/run/systemd/system/systemd-tmpfiles-$unit"
 done
@@ -185,4 +210,36 @@ expect_equal "it ends well when it is told to" "inactive success" \
     "$(property ActiveState) $(property Result)"
 expect_equal "its socket stays, and starts it again" 200 \
     "$(code 20001 http://larder/v1/health)"
+
+# -- a user's own daemon
+
+# in_session COMMAND…: as the user, with what a login sets.
+in_session() {
+    inside setpriv --reuid="$owner" --regid="$owner" --clear-groups \
+        env XDG_RUNTIME_DIR="$runtime" HOME="$runtime/home" "$@"
+}
+
+own_property() {
+    in_session systemctl --user show --value --property="$1" larder.service
+}
+
+own_status() {
+    in_session curl --silent --max-time 50 --unix-socket "$runtime/larder/api.sock" \
+        http://larder/v1/status | jq .you.user
+}
+
+inside systemctl start session.service
+expect_equal "the command of the README takes a user's own socket" 0 \
+    "$(in_session systemctl --user enable --now larder.socket >&2; echo "$?")"
+expect_equal "which no other user may open" "700 600" \
+    "$(inside stat --format=%a "$runtime/larder" "$runtime/larder/api.sock" \
+        | paste --serial --delimiters ' ')"
+expect_equal "nothing runs before the user's first request" inactive "$(own_property ActiveState)"
+expect_equal "the user's manager starts the daemon, which serves the user" "$owner active" \
+    "$(own_status) $(own_property ActiveState)"
+expect_equal "as a process of the user" "$owner" \
+    "$(inside stat --format=%u "/proc/$(own_property MainPID)")"
+inside systemctl restart session.service
+expect_equal "after the next login the socket listens without a command" "inactive $owner" \
+    "$(own_property ActiveState) $(own_status)"
 finish
