@@ -164,19 +164,22 @@ final class StateWriter {
         if let replaced = progress.replaced {
             let (pins, uid) = (memory.pins, progress.payer)
             let size = progress.size + BodyState.size(of: chunk)
-            let others = memory.bodies.pinnedBytes(besides: upload) { other in
-                !other.exceedsShare || other.payer == uid
-            }
-            guard pins.bytes - replaced + others + size <= pins.maxBytes else {
-                throw .pinsFull(bytes: size, limit: pins.maxBytes)
-            }
+            var exceedsShare = false
             if let uid {
                 let own = memory.bodies.pinnedBytes(besides: upload) { other in
                     !other.exceedsShare && other.payer == uid
                 }
                 let sum = (pins.users[uid]?.bytes ?? 0) - replaced + own + size
-                memory.bodies.setExceedsShare(sum > pins.part(of: uid, limits), upload)
+                exceedsShare = sum > pins.part(of: uid, limits)
             }
+            // Bodies above their users' shares share one room, or each user could fill the disk.
+            let others = memory.bodies.pinnedBytes(besides: upload) { other in
+                exceedsShare || !other.exceedsShare || other.payer == uid
+            }
+            guard pins.bytes - replaced + others + size <= pins.maxBytes else {
+                throw .pinsFull(bytes: size, limit: pins.maxBytes)
+            }
+            memory.bodies.setExceedsShare(exceedsShare, upload)
         }
         try bodies.append(chunk, to: upload, &memory.bodies)
     }

@@ -217,6 +217,31 @@ struct PinTests {
         for upload in [first, second, third] { bodies.abandon(upload) }
     }
 
+    @Test("Bodies of pins that arrive for many users take at most twice the room of all pins")
+    func arrivingTogether() async throws {
+        let temporary = try TemporaryStore(configure: {
+            $0.pinsMaxBytes = ByteSize(bytes: 1_000_000)
+        })
+        let (store, chunk) = (temporary.store, [UInt8].pattern(Limits.inlineBodyBytesMax))
+        var uploads: [UploadID] = []
+        var arrived = 0
+        for uid in UInt32(1_001)...1_004 {
+            let scope = store.key(for: .own(uid: uid, account: .default))
+            let upload = try await store.bodies.begin(for: scope, named("a"), isPinning: true)
+            uploads.append(upload)
+            do throws(StoreError) {
+                for _ in 0..<20 {
+                    try await store.bodies.append(chunk, to: upload, now: .epoch)
+                    arrived += chunk.count
+                }
+            } catch {
+                guard case .pinsFull = error else { throw error }
+            }
+        }
+        #expect(arrived <= 2_000_000)
+        for upload in uploads { store.bodies.abandon(upload) }
+    }
+
     @Test("A user has so many pins and no more")
     func countLimit() async throws {
         try await temporary.store.setOffline("x", true)
