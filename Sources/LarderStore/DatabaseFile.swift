@@ -353,12 +353,14 @@ final class CorruptionMarker: Sendable {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Counts a start that could not read the file: the note has a byte for each.
+    /// Counts a start that could not read the file: the note gets one byte longer for each.
+    ///
+    /// The bytes are a hole, which needs no block, so that starts on a full disk count, too.
     func countStart() -> Int {
-        let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return 0 }
         defer { close(descriptor) }
-        _ = write(descriptor, [1] as [UInt8], 1)
+        _ = ftruncate(descriptor, off_t(DiskSpace.fileBytes(at: path) + 1))
         return Int(DiskSpace.fileBytes(at: path))
     }
 

@@ -193,6 +193,15 @@ struct StateDamageTests {
         #expect(try await temporary.store.modifiers.unsettled(after: nil).count == 1)
     }
 
+    /// The blocks of the note that counts starts; nil without a note that has counted one.
+    private func blocks(ofNoteIn temporary: TemporaryStore) -> Int64? {
+        var answer = stat()
+        guard stat(temporary.statePath + ".damaged", &answer) == 0, answer.st_size > 0 else {
+            return nil
+        }
+        return Int64(answer.st_blocks)
+    }
+
     @Test("A state.db that the disk cannot read ends some starts before a start salvages it")
     func unreadablePage() async throws {
         let plan = UnreadablePage(read: "") { $0.contains("quick_check") }
@@ -205,6 +214,7 @@ struct StateDamageTests {
                 #expect(throws: StoreError.self) { try temporary.open() }
             }
             #expect(!(temporary.statePath + ".aside").isThere)
+            #expect(blocks(ofNoteIn: temporary) == 0, "starts on a full disk count, too")
             if isPassing { plan.set(false) }
             try temporary.open()
             #expect(temporary.store.files.findings.isEmpty == isPassing)
