@@ -154,9 +154,11 @@ struct Document {
             if !reply.headers.isEmpty {
                 var headers = JSONValue.object([])
                 for header in reply.headers {
-                    headers[header.name] = [
+                    var value: JSONValue = [
                         "description": .string(header.text), "schema": ["type": "string"],
                     ]
+                    if header.isOptional { value["required"] = false }
+                    headers[header.name] = value
                 }
                 response["headers"] = headers
             }

@@ -78,11 +78,19 @@ struct HeaderName: Sendable {
     let name: String
     let text: String
     let example: String?
+    /// Whether answers may lack it.
+    let isOptional: Bool
 
-    private init(_ name: String, _ text: String, example: String? = nil) {
+    private init(
+        _ name: String,
+        _ text: String,
+        example: String? = nil,
+        isOptional: Bool = false
+    ) {
         self.name = name
         self.text = text
         self.example = example
+        self.isOptional = isOptional
     }
 
     static let ifMatch = HeaderName(
@@ -135,6 +143,29 @@ struct HeaderName: Sendable {
     static let larderPending = HeaderName(
         "Larder-Pending",
         "Number of unsettled modifiers of the entry."
+    )
+    /// Headers of an entry's answer if writes wait or failed, or a part is missing.
+    static let ofModifiers = [
+        HeaderName(
+            "Larder-Pending-Ids",
+            "Ids of up to 100 unsettled modifiers; absent if none waits or failed and no part is missing.",
+            isOptional: true
+        ),
+        HeaderName(
+            "Larder-Failed",
+            "Number of failed modifiers of the entry; absent as `Larder-Pending-Ids` is.",
+            isOptional: true
+        ),
+        HeaderName(
+            "Larder-Complete",
+            "`false` if a part of the entry is not here; absent as `Larder-Pending-Ids` is.",
+            isOptional: true
+        ),
+    ]
+    static let larderSource = HeaderName(
+        "Larder-Source",
+        "URL that gave the body; absent without redirects.",
+        isOptional: true
     )
     static let location = HeaderName("Location", "Path of the new resource.")
     static let preferenceApplied = HeaderName("Preference-Applied", "Always `respond-async`.")

@@ -189,9 +189,9 @@ extension DocumentedRoute {
                 .ifModifiedSince, .range, .ifRange,
             ],
             [
-                .bytes(headers: [.cacheStatus, .larderPending]),
-                .bytes(206, headers: [.contentRange, .cacheStatus, .larderPending]),
-                .empty(304, headers: [.cacheStatus, .larderPending]),
+                .bytes(headers: rawHeaders),
+                .bytes(206, headers: [.contentRange] + rawHeaders),
+                .empty(304, headers: rawHeaders),
             ],
             problems: fetchProblemsOfRaw,
             """

@@ -77,9 +77,11 @@ extension DocumentedRoute {
         ),
     ]
 
-    private static let entryHeaders: [HeaderName] = [
-        .etag, .age, .lastModified, .cacheStatus, .larderRev, .larderPending, .acceptRanges,
-    ]
+    private static let entryHeaders: [HeaderName] =
+        [.etag, .age, .lastModified, .cacheStatus, .larderRev, .larderPending, .acceptRanges]
+        + HeaderName.ofModifiers
+
+    static let rawHeaders: [HeaderName] = [.cacheStatus, .larderPending, .larderSource]
 
     private static let fetchProblems: [ProblemKind] = [
         .unknownOrigin, .notARead, .miss, .deleted, .notAcceptable, .unreachable, .captive,
@@ -93,9 +95,9 @@ extension DocumentedRoute {
                 .cacheControl, .ifMatch, .ifNoneMatch, .ifModifiedSince, .range, .ifRange,
             ],
             [
-                .bytes(headers: [.cacheStatus, .age, .larderRev, .larderPending]),
-                .bytes(206, headers: [.contentRange, .cacheStatus, .larderRev, .larderPending]),
-                .empty(304, headers: [.cacheStatus, .larderPending]),
+                .bytes(headers: [.age, .larderRev] + rawHeaders),
+                .bytes(206, headers: [.contentRange, .larderRev] + rawHeaders),
+                .empty(304, headers: rawHeaders),
             ],
             problems: fetchProblems + [.preconditionFailed, .rangeNotSatisfiable],
             """

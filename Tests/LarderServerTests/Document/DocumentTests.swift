@@ -59,6 +59,21 @@ struct DocumentTests {
         }
     }
 
+    @Test("Every header of Larder that an answer may have is documented")
+    func headers() throws {
+        var documented: Set<String> = []
+        for operation in api.operations {
+            for response in operation.responses {
+                documented.formUnion((response.value["headers"]?.members ?? []).map(\.name))
+            }
+        }
+        let golden = try String(contentsOfFile: GoldenFile.path("modifiers.http"), encoding: .utf8)
+        let told = golden.split(separator: "\n").filter { $0.hasPrefix("Larder-") }
+            .map { String($0.prefix { $0 != ":" }) }
+        #expect(told.contains("Larder-Complete"))
+        #expect(Set(told + [Entry.sourceField]).subtracting(documented).sorted() == [])
+    }
+
     @Test("Answers in the golden files are as documented")
     func goldenAnswers() throws {
         let judge = SchemaJudge(api: api)
