@@ -313,6 +313,25 @@ struct TemporaryIDTests {
         checkRequests()
     }
 
+    @Test("A rule that ends conflicts does not end the wait for an id")
+    func ruled() async throws {
+        let (child, _) = try await createdWithoutID()
+        let url = try fixture.url("/todos")
+        var origin = try #require(fixture.engine.context.origins.origin(of: url))
+        origin.modifiers.onConflict = .client
+        let known = KnownOrigin(origin, from: .file("larder.yaml"))
+        _ = try await fixture.engine.origins.reload { (replace) throws(Problem) in
+            try replace([known])
+        }
+        let stored = fixture.engine.context.store.modifiers
+        let found = try await stored.number(child, of: fixture.scope)
+        let number = try #require(found)
+        try await until { await fixture.engine.context.modifiers.isWritten(number) }
+        let whole = try await stored.whole(number)
+        // Another round would count as an answer that tells of another version.
+        #expect(whole?.modifier.state == .conflict && whole?.modifier.conflicts == 0)
+    }
+
     @Test("A write that waits for an id that no answer told is edited to name it, and is sent")
     func edited() async throws {
         let (child, _) = try await createdWithoutID()
