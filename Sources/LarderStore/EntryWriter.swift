@@ -278,17 +278,18 @@ struct EntryWriter: WriterPart {
             .evictTombstone(atURLOf: name, before: last, reason, client, &step)
     }
 
-    /// Raises the cached tombstone at an entity's own URL, if nothing is known of the entity.
+    /// Raises the tombstone at an entity's own URL, if nothing is known of the entity.
     ///
     /// The URL told what the writes of the entity made of it. Without them it tells the deletion
     /// again.
     func raiseTombstone(atURLOf entity: TargetName, to step: Revision) throws(StoreError) {
         guard let name = entity.id.entity, let url = shared.origins.ownID(name),
-            try durable(sharing.place(of: entity))?.hasEntry != true, let cache = try cacheIfAny
+            try durable(sharing.place(of: entity))?.hasEntry != true
         else { return }
-        for scope in shared.places(of: entity.scope) {
-            guard try cache.rows.find(scope, url)?.kind == .tombstone else { continue }
-            try cache.rows.raise(scope, url, to: step)
+        for place in shared.places(of: entity.scope).map({ TargetName($0, url) }) {
+            let saved = try durable(place)?.kind
+            let cached = try cacheIfAny?.rows.find(place.scope, url)?.kind
+            if (saved ?? cached) == .tombstone { try raise(place, to: step) }
         }
     }
 

@@ -128,6 +128,30 @@ struct ShownRevisionTests {
             #expect(last > seen)
         }
     }
+
+    @Test("A deleted URL that was pinned has a later revision once a write of its entity ends")
+    func unpinnedURL() async throws {
+        try await EngineFixture.run(.with { $0.origin.normalize = userRules }) { fixture in
+            let (url, entity) = (try fixture.url("/users/7"), try EntryID.entity("User:7"))
+            let id = try EntryID(url)
+            try await fixture.cache(url, .json(#"{"type":"User","id":7,"name":"Ann"}"#))
+            _ = try await fixture.engine.pins.pin(id, fixture.scope)
+            try await fixture.cache(url, .reply(status: 404))
+            let isUnpinned = try await fixture.engine.pins.unpin(id, fixture.scope)
+            #expect(isUnpinned)
+            let removed = try await fixture.engine.entries.remove(entity, fixture.scope)
+            #expect(removed != nil)
+            #expect(try fixture.view(url, alice) == "")
+            // The tombstone is in `state.db` until maintenance moves it.
+            let effect = try Effect.json(#"{"type":"merge","value":{"name":"Bea"}}"#)
+            let write = try await fixture.write(.entity("User:7"), effect, hold: .seconds(3_600))
+            let seen = try fixture.shownRevision(url, alice)
+            try await fixture.cancel(write.text)
+            #expect(try fixture.view(url, alice) == "")
+            let last = try fixture.shownRevision(url, alice)
+            #expect(last > seen)
+        }
+    }
 }
 
 extension EngineFixture {
