@@ -127,3 +127,18 @@ package struct PinRetryMachine: Equatable, Sendable {
         return min(Limits.pinRetryMax, Limits.pinRetryBase * (1 << doublings))
     }
 }
+
+extension PinRetryMachine {
+    /// Checks the invariants of the machine's documentation; costs nothing in release.
+    func checkInvariants() {
+        for state in lines.values {
+            switch state {
+            case .asked(let failures):
+                assert(failures >= 0)
+            case .paused(let failures, let end):
+                assert(failures >= 1, "a rest follows a failure")
+                assert(end > .zero, "a rest has a length")
+            }
+        }
+    }
+}

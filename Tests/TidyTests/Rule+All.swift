@@ -126,11 +126,14 @@ extension Rule {
     static let machines = Rule("A machine has its invariants and its tests") { file, paths in
         guard file.isSource, file.path.hasSuffix("Machine.swift") else { return [] }
         let invariants = file.path.replacing(".swift", with: "+Invariants.swift")
+        let hasInvariants =
+            paths.contains(invariants)
+            || file.code.contains { $0.contains("func checkInvariants()") }
         let hasTests = paths.contains {
             $0.hasPrefix("Tests/") && $0.hasSuffix("/\(file.name)Tests.swift")
         }
         return [
-            paths.contains(invariants) ? nil : "there is no \(file.name)+Invariants.swift",
+            hasInvariants ? nil : "there is no checkInvariants() of \(file.name)",
             hasTests ? nil : "there is no \(file.name)Tests.swift",
         ].compactMap { $0 }.map { Finding(path: file.path, line: 1, message: $0) }
     }

@@ -155,14 +155,15 @@ struct RuleTests {
     @Test("A machine without its invariants or its tests is found")
     func machines() {
         let path = "Sources/LarderStrategy/FetchMachine.swift"
-        let file = SourceFile(path: path, text: "")
+        let check = "extension FetchMachine {\n    func checkInvariants() {}\n}"
         let invariants = "Sources/LarderStrategy/FetchMachine+Invariants.swift"
         let tests = "Tests/LarderStrategyTests/FetchMachineTests.swift"
-        func messages(_ paths: Set<String>) -> [String] {
-            Rule.machines.findings(file, paths).map(\.message)
+        func messages(_ paths: Set<String>, _ text: String = "") -> [String] {
+            Rule.machines.findings(SourceFile(path: path, text: text), paths).map(\.message)
         }
         #expect(messages([path, invariants, tests]) == [])
-        #expect(messages([path, tests]) == ["there is no FetchMachine+Invariants.swift"])
+        #expect(messages([path, tests], check) == [])
+        #expect(messages([path, tests]) == ["there is no checkInvariants() of FetchMachine"])
         #expect(messages([path, invariants]) == ["there is no FetchMachineTests.swift"])
     }
 
