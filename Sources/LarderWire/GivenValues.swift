@@ -178,3 +178,103 @@ package struct GivenBody: Equatable, Sendable {
         self = only
     }
 }
+
+/// The rows that a request reads or changes: `scope=own|shared|user:N|all`.
+///
+/// `account` selects an account within `own` and `user:N`. Without it, `own` uses the default
+/// account and `user:N` all accounts. `user:N` and `all` are for administrators.
+package enum ScopeSelection: Equatable, Sendable {
+    case own(AccountName)
+    case shared
+    case user(UInt32, AccountName?)
+    case all
+
+    package init(scope: String?, account: AccountName?) throws(Problem) {
+        guard let scope, scope != "own" else {
+            self = .own(account ?? .default)
+            return
+        }
+        if scope.hasPrefix("user:"), let uid = Scope.uid(scope.dropFirst(5)) {
+            self = .user(uid, account)
+            return
+        }
+        let everybodys = [ScopeSelection.shared, .all]
+        guard let selection = everybodys.first(where: { $0.text == scope }) else {
+            throw Problem(.badRequest, "scope: '\(scope)' is none of own, shared, user:N, all")
+        }
+        guard account == nil else {
+            throw Problem(.badRequest, "account: it does not go with scope=\(scope)")
+        }
+        self = selection
+    }
+
+    package init(_ query: ScopeQuery) throws(Problem) {
+        let account = try Problem.checking("account") { () throws(ModelError) in
+            try query.account.map { text throws(ModelError) in try AccountName(text) }
+        }
+        try self.init(scope: query.scope, account: account)
+    }
+
+    /// The parameter `scope`.
+    package var text: String {
+        switch self {
+        case .own: "own"
+        case .shared: "shared"
+        case .user(let uid, _): "user:\(uid)"
+        case .all: "all"
+        }
+    }
+
+    /// The parameter `account`.
+    package var account: AccountName? {
+        switch self {
+        case .own(let account): account == .default ? nil : account
+        case .user(_, let account): account
+        case .shared, .all: nil
+        }
+    }
+
+    package var isOthers: Bool {
+        switch self {
+        case .own, .shared: false
+        case .user, .all: true
+        }
+    }
+}
+
+extension PercentCoding {
+    /// The id in the rest of a path, `https:%2F%2Fapi.example.com%2F42`; a bare `/` is taken too.
+    package static func id(inPath rest: Substring) throws(Problem) -> EntryID {
+        guard let text = decoded(rest.utf8) else {
+            throw Problem(.badID, "the id in the path is not percent-encoded UTF-8")
+        }
+        return try EntryID(command: text)
+    }
+
+    package static func entryPath(_ id: EntryID) -> String {
+        "/v1/entries/" + encode(id.description)
+    }
+
+    package static func pinPath(_ id: EntryID) -> String { "/v1/pins/" + encode(id.description) }
+
+    package static func modifierPath(_ id: ModifierID) -> String {
+        "/v1/modifiers/" + encode(id.text)
+    }
+
+    package static func lanePath(_ lane: Lane) -> String { "/v1/lanes/" + encode(lane.description) }
+
+    package static func modifierID(inPath rest: Substring) throws(Problem) -> ModifierID {
+        try Problem.reading(nil, try text(rest), ModifierID.init(_:))
+    }
+
+    package static func lane(inPath rest: Substring) throws(Problem) -> Lane {
+        try Problem.reading(nil, try text(rest), Lane.init(given:))
+    }
+
+    private static func text(_ rest: Substring) throws(Problem) -> String {
+        guard let text = decoded(rest.utf8) else {
+            throw Problem(.badRequest, "'\(rest)' in the path is not percent-encoded UTF-8")
+        }
+        return text
+    }
+}
