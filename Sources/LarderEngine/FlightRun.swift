@@ -402,7 +402,7 @@ struct FlightRun: ~Copyable {
             context.noteUnstored(cached.id, error)
             outcome = .refreshed(confirmed)
         }
-        switch (outcome, machine.refreshed(isGone: outcome == .gone)) {
+        switch (outcome, machine.refreshed(isGone: outcome == .gone || plan.varies(by: said))) {
         case (.refreshed(let entry), .tell):
             var answer = FlightAnswer(entry: entry, bytes: nil, status: 304)
             (answer.isNormalized, answer.cookies) = (plan.isNormalized, reply.headers.cookies)

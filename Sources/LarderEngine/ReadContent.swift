@@ -186,6 +186,16 @@ extension Flight.Plan {
         cached == nil && names.contains { key.headers[$0] != nil }
     }
 
+    /// Whether a 304 names a header of the request by which the cached answer did not vary.
+    ///
+    /// The answer then needs another id, which only a whole answer gets.
+    func varies(by answer: HeaderFields) -> Bool {
+        let known = Variants.names(in: cached?.headers ?? HeaderFields()) + origin.fetch.vary
+        return Variants.names(in: answer).contains { name in
+            !known.contains(name) && key.headers[name] != nil
+        }
+    }
+
     /// Whether a variant was cached for the request, and the answer has another id: later requests
     /// must no longer look for that variant.
     func leavesVariant(for id: EntryID) -> Bool {

@@ -84,6 +84,10 @@ extension Entry {
         }
         for field in updating { confirmed.headers.remove(field.name) }
         for field in updating { confirmed.headers.append(field.name, field.value) }
+        // The id has the values of these headers, which some caches leave out of the Vary of a 304.
+        let named = Variants.names(in: confirmed.headers)
+        let lost = Variants.names(in: self.headers).filter { !named.contains($0) }
+        if !lost.isEmpty { confirmed.headers.append("Vary", lost.joined(separator: ", ")) }
         confirmed.storedAt = now
         let own = Freshness(confirmed.headers, settings: settings, now: now)
         confirmed.freshUntil = own.limited(by: redirects, settings).until

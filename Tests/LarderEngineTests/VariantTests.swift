@@ -220,6 +220,40 @@ struct VariantTests {
         #expect(try await shown("de")?.text == Self.new)
     }
 
+    @Test("An answer is found after a 304 whose Vary leaves a name out")
+    func fewerNames() async throws {
+        let url = try fixture.url("/a")
+        let headers = ["Vary": "Accept-Language, Accept", "ETag": "\"v1\""]
+        let confirmation = ScriptedAnswer.reply(status: 304, headers: ["Vary": "Accept"])
+        fixture.upstream.answer(url, with: .json("[1]", headers: headers), confirmation)
+        for _ in 0..<2 {
+            try await fixture.fetch(url, .networkOnly) { command in
+                command.headers.append("Accept-Language", "de")
+            }
+        }
+        #expect(fixture.upstream.asked.all.last?.headers["If-None-Match"] == "\"v1\"")
+        #expect(try await shown("de")?.text == "[1]")
+    }
+
+    @Test("A 304 that begins to vary by a header of the request is asked again for the answer")
+    func beginsToVary() async throws {
+        let url = try fixture.url("/a")
+        let headers = ["Vary": "Accept-Language", "ETag": "\"v1\"", "Cache-Control": "max-age=60"]
+        fixture.upstream.answer(
+            url,
+            with: .json("[1]", headers: ["ETag": "\"v1\""]),
+            .reply(status: 304, headers: headers),
+            .json("[1]", headers: headers)
+        )
+        for _ in 0..<2 {
+            try await fixture.fetch(url, .networkOnly) { command in
+                command.headers.append("Accept-Language", "de")
+            }
+        }
+        #expect(try await shown("de")?.text == "[1]")
+        #expect(try await shown("en")?.text == nil)
+    }
+
     @Test(
         "A 404 that varies, or that a redirect which varies led to, deletes no answer to others",
         arguments: [nil, "/missing"]
