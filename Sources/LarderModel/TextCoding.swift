@@ -51,45 +51,50 @@ package enum Base64 {
     }
 }
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
+/// Percent-encoding (RFC 3986 2.1) of entity keys, segments of paths and values in queries.
+package enum PercentCoding {
+    private static let digits = Array("0123456789ABCDEF".utf8)
 
-extension String {
-    /// Whether both have the same bytes of UTF-8.
-    ///
-    /// SQLite, HTTP and file systems compare so. `==` does not: to it composed and decomposed
-    /// letters are the same.
-    package func hasSameBytes(as other: String) -> Bool {
-        guard utf8.count == other.utf8.count else { return false }
-        return withBytes { left in
-            other.withBytes { right in
-                guard let own = left.baseAddress, let other = right.baseAddress else {
-                    return true
-                }
-                return memcmp(own, other, left.count) == 0
+    /// Appends `byte` as `%2F` is written.
+    static func append(_ byte: UInt8, to bytes: inout [UInt8]) {
+        bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+    }
+
+    /// The text that the bytes stand for; nil where a `%` has no two digits or it is no UTF-8.
+    package static func decoded(_ text: some Sequence<UInt8>) -> String? {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.underestimatedCount)
+        var iterator = text.makeIterator()
+        while let byte = iterator.next() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
             }
+            guard let high = iterator.next()?.hexValue, let low = iterator.next()?.hexValue else {
+                return nil
+            }
+            bytes.append(high << 4 | low)
         }
+        return String(validating: bytes, as: UTF8.self)
     }
 
-    /// Feeds the bytes of UTF-8, and an end that no UTF-8 contains.
-    package func hashBytes(into hasher: inout Hasher) {
-        withBytes { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-        hasher.combine(UInt8.max)
+    /// A text as one segment of a path or one value of a query: all but unreserved characters
+    /// (RFC 3986 2.3) are encoded.
+    package static func encode(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            let isPlain = byte.isASCIIAlphanumeric || "-._~".utf8.contains(byte)
+            if isPlain { bytes.append(byte) } else { append(byte, to: &bytes) }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// A media type without its parameters and blanks, in lower case (RFC 9110 8.3.1).
-    ///
-    /// By bytes: each accepted write looks twice, and by characters a look took 3 us.
-    package var mediaEssence: String {
-        let name = utf8.prefix { $0 != UInt8(ascii: ";") }
-        return String(decoding: name.filter { !$0.isBlank }.map(\.lowercasedASCII), as: UTF8.self)
-    }
-
-    /// Calls `body` with the bytes of UTF-8, where they lie if they lie in one piece.
-    func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
-        utf8.withContiguousStorageIfAvailable(body) ?? Array(utf8).withUnsafeBufferPointer(body)
+    /// A path as it is in a URL: bytes that are not ASCII are encoded.
+    package static func path(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            if byte < 0x80 { bytes.append(byte) } else { append(byte, to: &bytes) }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }
