@@ -4,6 +4,7 @@ import LarderNormalize
 import LarderStore
 import LarderStrategy
 import Logging
+import Synchronization
 
 /// Sends modifiers when they can be, and settles them: the shell of a ``ModifierQueue``.
 ///
@@ -18,8 +19,8 @@ final class ModifierQueueRunner: Sendable {
 
     enum Event: Sendable {
         case told(Turn)
-        /// There are more on disk than before: these, or some that have to be looked up.
-        case accepted([StoredModifier])
+        /// There are more on disk than before: the ``Arrivals``.
+        case arrived
         /// The origin has said what a target is now; nil: that it is not there.
         case targetRead(EntryID, ScopeKey, BodySummary?)
         /// The origin can be asked again.
@@ -32,16 +33,43 @@ final class ModifierQueueRunner: Sendable {
         let dependants: [ModifierNumber]
     }
 
+    /// Modifiers that were accepted since the queue's task took the last ones.
+    private struct Arrivals {
+        var modifiers: [StoredModifier] = []
+        /// Whether there are more, which have to be looked up.
+        var areOnDisk = false
+        /// Whether the task has an event for them: writers of one commit wake it once.
+        var isPosted = false
+    }
+
     private let mailbox = Mailbox<Event>()
-    /// Keeps looks that say the same from piling up.
-    private let isLooking = Flag()
+    private let arrivals = Mutex(Arrivals())
     let settlements = Listeners()
     /// Told whenever a step was written or given up: a command refused with `notNow` may be repeated.
     let commits = Listeners()
 
     func post(_ event: Event) {
-        if case .accepted([]) = event, !isLooking.raise() { return }
         mailbox.post(event)
+    }
+
+    /// Tells the queue of accepted modifiers; without any it looks on the disk.
+    func arrived(_ modifiers: [StoredModifier] = []) {
+        let isFirst = arrivals.withLock { arrivals in
+            defer { arrivals.isPosted = true }
+            arrivals.modifiers += modifiers
+            if modifiers.isEmpty { arrivals.areOnDisk = true }
+            return !arrivals.isPosted
+        }
+        if isFirst { mailbox.post(.arrived) }
+    }
+
+    /// Takes the modifiers that have arrived; none if the disk has others, too.
+    private func takeArrivals() -> [StoredModifier] {
+        let taken = arrivals.withLock { arrivals in
+            defer { arrivals = Arrivals() }
+            return arrivals
+        }
+        return taken.areOnDisk ? [] : taken.modifiers.sorted { $0.number < $1.number }
     }
 
     /// Carries out a command, and returns what the modifier waits for after it.
@@ -107,9 +135,8 @@ final class ModifierQueueRunner: Sendable {
                 switch event {
                 case .told(let turn):
                     actions = turn(&machine, now)
-                case .accepted(let modifiers):
-                    if modifiers.isEmpty { isLooking.lower() }
-                    let records = await records(of: modifiers, after: &end, steps, &group)
+                case .arrived:
+                    let records = await records(of: takeArrivals(), after: &end, steps, &group)
                     let (now, wall) = (clock.monotonic(), clock.now())
                     actions = machine.accepted(records, now: now, wall: wall) { name, scope in
                         steps.context.originStates.queueRetryAfterEnd(of: scope, at: name)
@@ -175,7 +202,7 @@ final class ModifierQueueRunner: Sendable {
             // Modifiers that are known already go on meanwhile.
             group.addTask {
                 guard await steps.context.pause(after: error) else { return }
-                self.post(.accepted([]))
+                self.arrived()
             }
             return []
         }

@@ -45,7 +45,7 @@ package struct Modifiers: EnginePart {
         let accepted = zip(ready, acceptances).compactMap { modifier, acceptance in
             StoredModifier(modifier, acceptance, at: now)
         }
-        if !accepted.isEmpty { queue.post(.accepted(accepted)) }
+        if !accepted.isEmpty { queue.arrived(accepted) }
         for (modifier, acceptance) in zip(ready, acceptances) {
             guard case .accepted(_, _, let variants, _) = acceptance else { continue }
             await Variants.tell(variants, scope, of: ChangeCause(modifier), in: context)
@@ -346,7 +346,7 @@ package struct Modifiers: EnginePart {
             )
         )
         guard let requeued else { throw .noSuchModifier(id) }
-        queue.post(.accepted([]))
+        queue.arrived()
         await Variants.tell(requeued.variants, scope, of: requeued.cause, in: context)
         let again = try await reports.report(id, scope).1
         return ModifierReceipt(id: id, state: again.state, revision: Revision(again.rev))

@@ -64,7 +64,7 @@ struct StuckStepTests {
             of: "settled_at IS NULL AND number > :after ORDER BY number",
             .forGood
         )
-        fixture.engine.context.modifiers.post(.accepted([]))
+        fixture.engine.context.modifiers.arrived()
         // It is looked again after a while, by the clock.
         try await fixture.clock.sleepers(until: Limits.modifierRetryBase)
         try await expectOthersToSettle(fixture)
@@ -86,7 +86,7 @@ struct StuckStepTests {
             """
         )
         fixture.faults.arm(1, of: "found_state", .forGood)
-        fixture.engine.context.modifiers.post(.accepted([]))
+        fixture.engine.context.modifiers.arrived()
         try await fixture.clock.sleepers(until: Limits.modifierRetryBase)
         #expect(fixture.faults.failures > 0)
         try await expectOthersToSettle(fixture)
