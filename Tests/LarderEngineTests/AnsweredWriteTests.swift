@@ -149,7 +149,7 @@ struct AnsweredWriteTests {
             fixture.upstream.answer(writes, with: done, done.held(by: last))
             let fetch = fixture.start(url, .networkOnly, as: bob)
             _ = try await fixture.upstream.asked.element(1)
-            let add = Effect.json(#"{"type":"add","value":{"/n":1}}"#)
+            let add = try Effect.json(#"{"type":"add","value":{"/n":1}}"#)
             let first = try await fixture.write(.url(url), add, "POST", to: writes, as: alice)
             _ = try await fixture.settled(first, key)
             // The write, and the read after it.

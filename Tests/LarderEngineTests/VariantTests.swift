@@ -2,6 +2,7 @@ import LarderJSON
 import LarderModel
 import LarderStore
 import LarderTestSupport
+import LarderUpstream
 import LarderWire
 import Testing
 
