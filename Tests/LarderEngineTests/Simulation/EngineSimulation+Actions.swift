@@ -198,7 +198,7 @@ extension EngineSimulation {
             attemptsMax: command.attemptsMax,
             unclear: unclear(command),
             isRepeatable: isRepeatable(command),
-            onConflict: compares ? command.onConflict?.plain ?? .person : nil,
+            onConflict: command.ifMatch == .auto ? command.onConflict?.plain ?? .person : nil,
             holdUntil: command.hold.map { now + $0 },
             expiresAt: command.expires.map { now + $0 }
         )

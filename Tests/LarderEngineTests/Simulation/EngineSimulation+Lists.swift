@@ -1,5 +1,6 @@
 import LarderEngine
 import LarderModel
+import LarderTestSupport
 import LarderWire
 
 /// A list whose objects are the entities (cases 1, 16 and 28).
@@ -16,6 +17,7 @@ extension EngineSimulation {
     /// Does one thing in a life with a list.
     func actOnList() throws {
         if let fault, randomUnit(1, of: 4) { return try meet(fault) }
+        if compares, randomUnit(1, of: 6) { return try acceptOvertaken() }
         switch draw(0..<100) {
         case 0..<6: try acceptObject()
         case 6..<9: try acceptCreate()
@@ -43,6 +45,26 @@ extension EngineSimulation {
         accept([(command, modifier)])
     }
 
+    /// Has a write accepted that is held while a client reads another device's change of its target.
+    private func acceptOvertaken() throws {
+        let path = pick(Self.paths) ?? "/a"
+        var (command, modifier) = try modifier("m\(plain.count + 1)", on: path)
+        let hold = Duration.seconds(5)
+        (command.hold, modifier.holdUntil) = (hold, now + hold)
+        (modifiers[modifier.id], plain[modifier.id]) = (command, modifier)
+        accept([(command, modifier)])
+        try settle()
+        origin.server.write(path, value())
+        fetch(path, .networkOnly)
+        try settle()
+        while let read = answerable.first(where: { $0.kind == .read }) {
+            answerWell(read)
+            try settle()
+        }
+        clock.advance(by: hold)
+        try settle()
+    }
+
     private static let temporaryMax = 3
 
     /// Has a write accepted that creates an entity under a temporary id, in the list.
@@ -63,7 +85,6 @@ extension EngineSimulation {
         let path = PlainQueue.path(of: id)
         var (command, modifier) = try modifier("m\(plain.count + 1)", on: path)
         if !modifier.dependsOn.contains(create) { modifier.dependsOn.append(create) }
-        command.ifMatch = ModifierRules.MatchRule.none
         (modifiers[modifier.id], plain[modifier.id]) = (command, modifier)
         accept([(command, modifier)])
     }
@@ -104,7 +125,7 @@ extension EngineSimulation {
             )
         )
         command.id = try ModifierID(name)
-        command.ifMatch = ModifierRules.MatchRule.none
+        command.ifMatch = compares ? .auto : ModifierRules.MatchRule.none
         var lanes: Set = [PlainModifier.lane(of: PlainQueue.list), PlainModifier.lane(of: path)]
         try drawTerms(&command, &lanes)
         let changes = [

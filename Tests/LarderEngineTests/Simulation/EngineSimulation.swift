@@ -18,8 +18,10 @@ import LarderWire
 ///   or found damaged by any operation.
 /// * Shared answers, in every fourth life: two or three users see the same rows, beside `private` ones of
 ///   their own, and each has pending writes that no other sees. Each has a judge. In every second of
-///   these lives they are accounts of one user.
-/// * Writes that are compared with what other devices have written, in every fourth life (case 19).
+///   these lives they are accounts of one user. In every fifth life with a list two users see rows of
+///   their own.
+/// * Writes that are compared with what other devices have written, in every fourth life, and in every
+///   third one with a list (case 19).
 /// * Other credentials in place of refused ones, in every second life without shared answers.
 /// * Joined writes, in every third life: what waits for one target may be one request, or none.
 /// * Pins that come and go, of what is cached and of what is not, under fetches and writes.
@@ -145,7 +147,7 @@ final class EngineSimulation {
         without rule: PlainRule?
     ) throws {
         (self.settings, self.seed, self.random) = (settings, seed, random)
-        let isAlone = settings.normalize == nil && !settings.isShared
+        let isAlone = settings.normalize == nil && !settings.isShared || withList
         (hasList, self.fault) = (withList, fault)
         renewsCredentials = seed % 2 == 1 && !settings.isShared
         compares = seed % 2 == 0 && isAlone && settings.modifiers.coalesce == .none
