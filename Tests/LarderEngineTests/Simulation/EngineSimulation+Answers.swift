@@ -250,8 +250,13 @@ extension EngineSimulation {
     }
 
     private func work(of request: SimulatedOrigin.Request) -> SimulatedServer.Work {
-        if let plain = request.plain { return .request(plain, of: request.path) }
-        return .changes(modifier(of: request).changes)
+        let changes = modifier(of: request).changes
+        guard let plain = request.plain else { return .changes(changes) }
+        guard case .create(let object) = plain,
+            case .addObject(let id, _, let hasForm)? = changes.first?.effect
+        else { return .request(plain, of: request.path) }
+        let effect = PlainEffect.addObject(id: id, object, hasForm: hasForm)
+        return .changes([PlainModifier.Change(path: request.path, effect: effect)])
     }
 
     func reply(

@@ -30,13 +30,18 @@ extension EngineSimulation {
 
     /// Writes of one target that come together, most of which may be joined.
     private func burst() throws -> [(ModifierCommand, PlainModifier)] {
-        let path = pick(Self.paths) ?? "/a"
+        var path = pick(Self.paths) ?? "/a"
         let lane = randomUnit(1, of: 6) ? "x" : nil
         let attemptsMax = randomUnit(1, of: 8) ? draw(1..<4) : nil
         let unclear: ModifierRules.UnknownRule? =
             randomUnit(1, of: 5) ? pick([.resend, .hold]) : nil
         var new: [(ModifierCommand, PlainModifier)] = []
-        for index in 0..<draw(2..<5) {
+        if hasList, randomUnit(1, of: 2), let create = try create() {
+            new.append(create)
+            path = create.1.changes[1].path
+        }
+        let createID = new.first?.1.id
+        for index in new.count..<draw(2..<5) {
             var isCreate = false
             var effect = joinable()
             if index == 0, randomUnit(1, of: 4) {
@@ -60,6 +65,7 @@ extension EngineSimulation {
             if randomUnit(1, of: 12) { command.hold = .seconds(draw(1..<30)) }
             if randomUnit(1, of: 10) { command.expires = .seconds(draw(5..<90)) }
             var modifier = modifier("m\(plain.count + 1)", command, changes, lanes: lanes)
+            if let createID { modifier.dependsOn.append(createID) }
             modifier.isCreate = isCreate
             (modifiers[modifier.id], plain[modifier.id]) = (command, modifier)
             new.append((command, modifier))

@@ -69,12 +69,18 @@ extension EngineSimulation {
 
     /// Has a write accepted that creates an entity under a temporary id, in the list.
     func acceptCreate() throws {
-        guard temporary.count < Self.temporaryMax else { return try acceptOnTemporary() }
+        guard let create = try create() else { return try acceptOnTemporary() }
+        accept([create])
+    }
+
+    /// A write that creates an entity under a temporary id; nil after enough of them.
+    func create() throws -> (ModifierCommand, PlainModifier)? {
+        guard temporary.count < Self.temporaryMax else { return nil }
         let id = "tmp:00000000-0000-4000-8000-00000000000\(temporary.count)"
         let (command, modifier) = try object(id, "m\(plain.count + 1)")
         temporary.append((id, modifier.id))
         (modifiers[modifier.id], plain[modifier.id]) = (command, modifier)
-        accept([(command, modifier)])
+        return (command, modifier)
     }
 
     /// Has a write accepted of an entity under the temporary id that it has or had.
@@ -132,7 +138,13 @@ extension EngineSimulation {
             PlainModifier.Change(path: PlainQueue.list, effect: effect),
             PlainModifier.Change(path: path, effect: .place(object)),
         ]
-        return (command, modifier(name, command, changes, lanes: lanes))
+        if joins {
+            command.request.headers.append("Content-Type", MediaType.json)
+            command.request.body = .bytes(Array(object.text(of: nil).utf8))
+        }
+        var modifier = modifier(name, command, changes, lanes: lanes)
+        modifier.isCreate = joins
+        return (command, modifier)
     }
 
     private func writeListElsewhere() {

@@ -21,9 +21,7 @@ extension PlainQueue {
         let joined = members(of: id)
         guard !first.mayHaveLeft || !holds(.sentGroupStays) else { return [[first] + joined] }
         var found = [[first]]
-        guard joins != .none, first.mayLead, first.changes.first.map(isOpen) == true else {
-            return found
-        }
+        guard joins != .none, first.mayLead, first.sent.map(isOpen) == true else { return found }
         var group = [first]
         for next in unsettled.drop(while: { $0.id != id }).dropFirst() {
             guard mayJoin(next, to: group, at: now) else { continue }
@@ -44,7 +42,7 @@ extension PlainQueue {
         at now: Duration
     ) -> Bool {
         guard let first = group.first, next.mayFollow,
-            next.changes[0].path == first.changes[0].path,
+            next.changes[0].path == first.sent?.path,
             next.attemptsMax == first.attemptsMax, next.unclear == first.unclear
         else { return false }
         let isHeld = next.state(at: now) == "held" && holds(.heldIsSentAlone)
@@ -73,10 +71,12 @@ extension PlainQueue {
 
     /// Whether a group needs no request.
     func isNeedless(_ group: [PlainModifier]) -> Bool {
-        guard let first = group.first, group.count > 1, let last = group.last else { return false }
-        let effects = group.map { $0.changes[0].effect }
+        guard let first = group.first, group.count > 1, let last = group.last,
+            let path = first.sent?.path
+        else { return false }
         if first.isCreate { return last.changes[0].effect == .delete }
-        let view = Self.view(base(first.changes[0].path))
+        let effects = group.compactMap { $0.sent?.effect }
+        let view = Self.view(base(path))
         return joins == .net && view != .unknown
             && PlainEffect.together(effects, on: view) == view
     }
@@ -120,7 +120,7 @@ extension PlainQueue {
     /// Joins writes to the first of them, which is sent now.
     mutating func join(_ group: [PlainModifier]) {
         guard let first = group.first, group.count > 1, !first.mayHaveLeft else { return }
-        let effects = group.map { $0.changes[0].effect }
+        let effects = group.compactMap { $0.sent?.effect }
         let isWhole = effects.contains { $0.isWhole }
         let isMerge = effects.allSatisfy { if case .merge = $0 { true } else { false } }
         change(first.id) { $0.joinedIsRepeatable = !first.isCreate && (isWhole || isMerge) }
@@ -186,10 +186,18 @@ extension PlainQueue {
 }
 
 extension PlainModifier {
+    /// The one change that its request makes: the new object of a create in a list.
+    var sent: PlainModifier.Change? {
+        if isCreate, let last = changes.last, case .place(let object) = last.effect {
+            return Change(path: last.path, effect: .put(object))
+        }
+        return changes.count == 1 ? changes[0] : nil
+    }
+
     /// Whether others may be joined to it.
     var mayLead: Bool {
-        guard changes.count == 1, isCreate || method != "POST" else { return false }
-        switch changes[0].effect {
+        guard let sent, isCreate || method != "POST" else { return false }
+        switch sent.effect {
         case .put, .merge, .append: return true
         case .set, .add, .patch, .listAdd, .addObject, .place, .delete, .none: return false
         }

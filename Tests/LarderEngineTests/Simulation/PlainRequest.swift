@@ -116,15 +116,13 @@ enum PlainRequest: Hashable {
 
     /// Whether it does what writes do one after the other, whatever the server has.
     func makes(_ writes: [PlainModifier]) -> Bool {
-        guard let first = writes.first, writes.allSatisfy({ $0.changes.count == 1 }) else {
-            return false
-        }
+        let effects = writes.compactMap { $0.sent?.effect }
+        guard let first = writes.first, effects.count == writes.count else { return false }
         if case .create = self {
             guard first.isCreate else { return false }
         } else {
             guard !first.isCreate else { return false }
         }
-        let effects = writes.map { $0.changes[0].effect }
         return Self.samples.allSatisfy { view in
             applied(to: view) == PlainEffect.together(effects, on: view)
         }
