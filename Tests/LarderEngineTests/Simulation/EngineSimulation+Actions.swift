@@ -245,7 +245,7 @@ extension EngineSimulation {
 
     func fetch(_ path: String, _ policy: FetchPolicy) {
         guard let url = try? WebURL("https://api.example.com" + path) else { return }
-        note("fetch \(path) \(policy.rawValue)\(isShared ? " of user \(user)" : "")")
+        note("fetch \(path) \(policy.rawValue)\(hasUsers ? " of user \(user)" : "")")
         var command = FetchOrder(url: url)
         command.policy = policy
         let (ready, scope, loop, heard) = (command, scopeKey, daemon.loop, heard)

@@ -25,7 +25,7 @@ extension EngineSimulation {
     ///
     /// The table forgets an earlier flight of a key as soon as another one starts.
     func noteFlights() {
-        guard isShared else { return }
+        guard hasUsers else { return }
         flights.removeAll { $0.flight == nil }
         for flight in daemon.engine.context.flights.joinable
         where !flights.contains(where: { $0.flight === flight }) {
@@ -35,7 +35,7 @@ extension EngineSimulation {
 
     /// Finds out which flight a request is of: the only one for its URL that has not asked yet.
     func noteSender(of asked: SimulatedOrigin.Request) {
-        guard isShared, !asked.isTurnedAway else { return }
+        guard hasUsers, !asked.isTurnedAway else { return }
         let waiting = Set(origin.waiting.map(\.number))
         senders = senders.filter { waiting.contains($0.key) }
         let flights = flights.compactMap(\.flight).filter { flight in
@@ -62,7 +62,7 @@ extension EngineSimulation {
 
     /// Nil where nobody knows who asks.
     func reading(_ request: SimulatedOrigin.Request) -> PlainReading? {
-        guard isShared else { return PlainReading(since: request.moment, user: user) }
+        guard hasUsers else { return PlainReading(since: request.moment, user: user) }
         return senders[request.number].map { PlainReading(since: request.moment, user: $0.user) }
     }
 
@@ -83,7 +83,7 @@ extension EngineSimulation {
 
     /// What a user's judge is told of.
     func part(of window: SimulationJudge.Window, for user: Int) -> SimulationJudge.Window {
-        guard isShared else { return window }
+        guard hasUsers else { return window }
         var part = window
         part.departures.removeAll { $0.user != user }
         part.departuresAfterEnd.removeAll { $0.user != user }
@@ -93,9 +93,10 @@ extension EngineSimulation {
             switch input.event {
             case .cacheLost, .mayBeLost(_, isShared: true): return input
             case .answeredRead(_, _, let reading), .confirmedRead(_, _, let reading),
-                .refusedRead(_, let reading):
+                .refusedRead(_, let reading), .answeredList(_, let reading):
                 return reading.user ?? user == user ? input : nil
             case _ where input.user == user: return input
+            case _ where !isShared: return nil
             case .attemptEnded(let id, .confirmed):
                 let joined = judges[input.user ?? 0].queues.flatMap { $0.members(of: id) }
                 let changes = ((plain[id].map { [$0] } ?? []) + joined).flatMap(\.visible)

@@ -121,7 +121,8 @@ final class EngineSimulation {
         settings.modifiers.coalesce = Self.joining(seed)
         let isShared = settings.normalize == nil && Int.random(in: 0..<3, using: &random) == 0
         if isShared { settings.isShared = true }
-        let users = isShared ? Int.random(in: 2..<4, using: &random) : 1
+        let pair = withList && seed % 5 == 4 ? 2 : 1
+        let users = isShared ? Int.random(in: 2..<4, using: &random) : pair
         try self.init(
             settings,
             users: users,
@@ -246,13 +247,16 @@ final class EngineSimulation {
 
     var isShared: Bool { settings.isShared }
 
+    /// Whether there is more than one user or account.
+    var hasUsers: Bool { judges.count > 1 }
+
     /// Whether writes are joined.
     var joins: Bool { settings.modifiers.coalesce != .none }
 
     var judge: SimulationJudge { judges[user] }
 
     /// Another user does what comes next.
-    func drawUser() { if isShared { user = draw(0..<judges.count) } }
+    func drawUser() { if hasUsers { user = draw(0..<judges.count) } }
 
     var daemon: SimulatedDaemon {
         guard let life else { preconditionFailure("nothing is asked between two lives") }
@@ -267,7 +271,7 @@ final class EngineSimulation {
     func put(_ event: SimulationInput.Event, _ call: ClientCall<Problem?>? = nil) {
         inputCount += 1
         origin.mark(input: inputCount, quiet: lastQuiet)
-        note("\(inputCount):\(isShared ? " user \(user)" : "") \(event)")
+        note("\(inputCount):\(hasUsers ? " user \(user)" : "") \(event)")
         window.inputs.append(
             SimulationInput(number: inputCount, of: user, at: now, event: event, call: call)
         )
@@ -379,7 +383,7 @@ final class EngineSimulation {
                 try judges[user].look(part, sights[user], underWay: Set(underWay), at: now)
             } catch {
                 throw SimulationJudge.Complaint(
-                    text: (isShared ? "user \(user): " : "") + "\(error)"
+                    text: (hasUsers ? "user \(user): " : "") + "\(error)"
                 )
             }
         }
