@@ -22,8 +22,8 @@ struct EngineSimulationTests {
     /// Many short ones, for all that may be near a start, and some in which much comes together.
     private static let lives = [
         Lives(seedCount: 2_000, steps: 8), Lives(seedCount: 100, steps: 40),
-        Lives(seedCount: 150, steps: 8, hasList: true),
-        Lives(seedCount: 60, steps: 40, hasList: true),
+        Lives(seedCount: 100, steps: 8, hasList: true),
+        Lives(seedCount: 50, steps: 40, hasList: true),
         Lives(seedCount: ListFault.roundSeeds, steps: 8, hasList: true, hasFaults: true),
         Lives(seedCount: 12, steps: 40, hasList: true, hasFaults: true),
     ]
