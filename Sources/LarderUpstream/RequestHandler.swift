@@ -175,6 +175,8 @@ final class ResponseHeadHandler: ChannelDuplexHandler {
     private var unescapesNext = false
     /// The Content-Length of the head; nil if none has come.
     private var contentLength: [UInt8]?
+    /// Whether the line before is left out, and so are the lines that continue it.
+    private var isLeftOut = false
 
     /// A request will be written next, so the next bytes that arrive are a head.
     func requestBegins(hasEscapes: Bool) {
@@ -246,10 +248,15 @@ final class ResponseHeadHandler: ChannelDuplexHandler {
         )
         if isStatusLine {
             contentLength = nil
+            // No line continues a status line (RFC 9112 2.2).
+            isLeftOut = true
             return plain
         }
         guard let first = plain.first else { return lineBreak + lineBreak }
-        guard !first.isBlank else { return [space] + Array(plain.drop(while: \.isBlank)) }
+        guard !first.isBlank else {
+            return isLeftOut ? [] : [space] + Array(plain.drop(while: \.isBlank))
+        }
+        isLeftOut = true
         guard let colon = plain.firstIndex(of: UInt8(ascii: ":")) else { return lineBreak + plain }
         var name = plain[..<colon]
         while name.last?.isBlank == true { name.removeLast() }
@@ -259,6 +266,7 @@ final class ResponseHeadHandler: ChannelDuplexHandler {
             guard value != contentLength else { return [] }
             contentLength = value
         }
+        isLeftOut = false
         return lineBreak + Array(name) + Array(plain[colon...])
     }
 

@@ -103,7 +103,8 @@ struct WireBytesTests {
     @Test("A field with a bad name is left out, and a control character in a value is a space")
     func badFields() async throws {
         try await withOrigin { fixture in
-            let fields = "PHP Warning: none\r\nETag : \"v\"\r\nNote: a\u{1}b\r\n"
+            let warning = "PHP Warning: none\r\n in line 3\r\n"
+            let fields = "ETag : \"v\"\r\n" + warning + "Note: a\u{1}b\r\n"
             let head = "HTTP/1.1 200 OK\r\n" + fields + "Content-Length: 0\r\n\r\n"
             fixture.server.answer("/", with: OriginAnswer([.send(Array(head.utf8))]))
             let reply = try await fixture.ask()
