@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The Python client: the vectors against the scripted server; reads, streams, writes and credentials
-# against the real daemon, with kills and 24 renewals of one refresh token (LARDER_RENEWALS); the
+# against the real daemon, with kills and 18 renewals of one refresh token (LARDER_RENEWALS); the
 # adapters with requests and httpx of Debian 12 and the newest of PyPI; the package's types; the
 # programs of Examples/python.
 # Runs alone: its large blobs take the disk's room that another script measures.

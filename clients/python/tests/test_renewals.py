@@ -19,7 +19,7 @@ from support import ROOT, DaemonTest, await_condition
 
 import larder
 
-COUNT = int(os.environ.get("LARDER_RENEWALS", "24"))
+COUNT = int(os.environ.get("LARDER_RENEWALS", "18"))
 # Of seven orders in a row, one may die with its program.
 EACH = 6
 
