@@ -10,7 +10,7 @@ export const classes = new Map();
 export class Problem extends Error {
   constructor(type, detail, members = {}) {
     const text = detail || members.title || type;
-    super(members.hint ? `${text.replace(/\.$/, "")}. ${members.hint}` : text);
+    super(members.hint ? `${text.replace(/[^.?]$/, "$&.")} ${members.hint}` : text);
     this.name = this.constructor.name;
     this.type = type;
     this.detail = detail;

@@ -158,6 +158,8 @@ test("S29: each type of problem has its class", () => {
     if (problem instanceof Unavailable) assert.ok(status >= 500 || type.endsWith("in-use"), type);
   }
   assert.equal(Problem.of({ type: "urn:larder:new" }).constructor, Problem);
+  const question = Problem.of({ detail: "did you mean 'a'?", hint: "Do it." });
+  assert.equal(question.message, "did you mean 'a'? Do it.");
 });
 
 test("S20: the package has at most 1,000 lines", () => {

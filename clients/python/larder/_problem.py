@@ -31,7 +31,8 @@ class Problem(Exception):
         self.origin_status: int | None = given.get("origin_status")
         self.body: Any = given.get("body")
         text = (detail or self.title or type).rstrip(".")
-        super().__init__(f"{text}. {self.hint}" if self.hint else text)
+        stop = "" if text.endswith("?") else "."
+        super().__init__(f"{text}{stop} {self.hint}" if self.hint else text)
 
     @staticmethod
     def of(members: Mapping[str, Any]) -> Problem:

@@ -163,6 +163,8 @@ class PackageTests(unittest.TestCase):
             self.assertIsNot(type_of(problem), larder.Problem, type)
             self.assertEqual(str(problem), "it failed. Do it.")
         self.assertIs(type_of(larder.Problem.of({"type": "urn:larder:newer", "status": 499})), larder.Problem)
+        question = larder.Problem.of({"detail": "did you mean 'a'?", "hint": "Do it."})
+        self.assertEqual(str(question), "did you mean 'a'? Do it.")
 
     def test_the_package_is_typed(self):
         self.assertTrue((PACKAGE / "larder" / "py.typed").exists())
