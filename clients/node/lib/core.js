@@ -38,7 +38,7 @@ export function duration(value) {
 export function milliseconds(value) {
   const [, count, unit] = /^(\d+)(ms|s|m|h|d)$/.exec(duration(value)) ?? [];
   if (unit) return Number(count) * UNITS[unit];
-  throw new TypeError(`A duration is "10s", or a number of milliseconds, and not ${value}.`);
+  throw new TypeError(`The ${typeof value} ${value} is neither "10s" nor a number of ms.`);
 }
 
 /** Options as members of a command: with the names of the wire, and durations as texts. */

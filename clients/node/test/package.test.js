@@ -267,6 +267,7 @@ test("a save that gets no further ends with the last problem", { timeout: 60_000
 test("a duration is a text or a number of milliseconds", () => {
   assert.deepEqual([duration(1_500), duration("10s"), duration(undefined)], ["1500ms", "10s", undefined]);
   assert.deepEqual([milliseconds("2m"), milliseconds(5)], [120_000, 5]);
+  assert.throws(() => milliseconds("5"), { message: 'The string 5 is neither "10s" nor a number of ms.' });
 });
 
 test("a stream that is closed while it waits ends", async () => {
