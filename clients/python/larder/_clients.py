@@ -270,7 +270,7 @@ class Operations(Core, Generic[W, I]):
                 if is_answer and not takes_last:
                     break
         if entry is None:
-            raise problem
+            raise fault("client-closed", "The client is closed.") if self.is_closed else problem
         return entry
 
     @operation

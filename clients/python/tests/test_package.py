@@ -166,6 +166,13 @@ class PackageTests(unittest.TestCase):
         question = larder.Problem.of({"detail": "did you mean 'a'?", "hint": "Do it."})
         self.assertEqual(str(question), "did you mean 'a'? Do it.")
 
+    def test_each_read_of_a_client_that_is_closed_says_so(self):
+        cache = larder.Client("/nowhere")
+        cache.close()
+        for id in ("http://a/b", "notes/1"):
+            with self.assertRaisesRegex(larder.Problem, "^The client is closed$"):
+                cache.get(id)
+
     def test_the_package_is_typed(self):
         self.assertTrue((PACKAGE / "larder" / "py.typed").exists())
         try:
