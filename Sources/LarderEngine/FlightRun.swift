@@ -444,7 +444,7 @@ struct FlightRun: ~Copyable {
             )
             if read?.overtakenUse != nil { return overtaken(unstored(entry)) }
             _ = machine.stored()
-            if plan.beginsVariant(names) { try await remember(names) }
+            if try await plan.beginsVariant(names, context) { try await remember(names) }
             for scope in viewers { context.noteRead(of: id, in: scope, nil) }
             let words = plan.quotesOrigin ? await OriginRefusal(whole: reply) : nil
             return .finish(.deleted(receipt.revision, status: status, words))

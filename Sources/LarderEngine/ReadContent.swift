@@ -182,8 +182,25 @@ extension Flight.Plan {
     }
 
     /// Whether later requests need `names` to find an answer without a body.
-    func beginsVariant(_ names: [String]) -> Bool {
-        cached == nil && names.contains { key.headers[$0] != nil }
+    ///
+    /// Names that are remembered already stay, as the answers that vary are found by them.
+    func beginsVariant(
+        _ names: [String],
+        _ context: EngineContext
+    ) async throws(StoreError) -> Bool {
+        guard cached == nil, names.contains(where: { key.headers[$0] != nil }), let id = key.id,
+            let marker = try? Variants.markerID(of: id)
+        else { return false }
+        let (places, now) = (context.lookupScopes(key.scope, id).scopes, context.clock.now())
+        return try await context.store.read { reader throws(StoreError) in
+            for place in places {
+                let isEmpty = try reader.withEntry(place, marker, now: now, isUse: false) { row in
+                    row.withBody { $0.isEmpty }
+                }
+                if isEmpty == false { return false }
+            }
+            return true
+        }
     }
 
     /// Whether a 304 names a header of the request by which the cached answer did not vary.

@@ -280,6 +280,22 @@ struct VariantTests {
         #expect(kept?.text == Self.old)
     }
 
+    @Test("A 404 that varies by another header leaves the cached variants findable")
+    func deletedByOtherHeader() async throws {
+        try await cache()
+        let url = try fixture.url("/a")
+        fixture.upstream.answer(url, with: .reply(status: 404, headers: ["Vary": "Accept"]))
+        let french = try await fixture.fetch(url) { command in
+            command.headers.append("Accept-Language", "fr")
+            command.headers.append("Accept", "text/plain")
+        }
+        #expect(french.refusal?.kind == .deleted)
+        for language in Self.languages {
+            let frame = try await shown(language)
+            #expect(frame?.text == Self.old)
+        }
+    }
+
     @Test("Answers that differ by a long header, or by one with a tab, are stored as any variant")
     func longValues() async throws {
         let url = try fixture.url("/a")
