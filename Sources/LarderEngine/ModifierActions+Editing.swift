@@ -135,7 +135,8 @@ extension ModifierActions {
         let records = ModifierRecords(context: context)
         context.modifiers.post(
             .told { machine, now in
-                machine.editEnded(number, edited.map { records.record(of: $0) }, now: now)
+                let record = edited.map { records.current(records.record(of: $0)) }
+                return machine.editEnded(number, record, now: now)
             }
         )
         context.modifiers.commits.tell()

@@ -44,6 +44,8 @@ final class ModifierQueueRunner: Sendable {
 
     private let mailbox = Mailbox<Event>()
     private let arrivals = Mutex(Arrivals())
+    /// Renamed ids for which the queue's task has yet to move modifiers.
+    private let renamed = Mutex<[RenamedModifiers]>([])
     let settlements = Listeners()
     /// Told whenever a step was written or given up: a command refused with `notNow` may be repeated.
     let commits = Listeners()
@@ -114,9 +116,9 @@ final class ModifierQueueRunner: Sendable {
             settlements.tell()
             commits.tell()
         }
-        steps.context.store.modifiers.whenRenamed { [self] renamed in
-            let moved = renamed.modifiers.map { (number: $0.number, lanes: $0.lanes) }
-            post(.told { $0.renamed(renamed.ids, moved, of: renamed.scope, now: $1) })
+        steps.context.store.modifiers.whenRenamed { [self] told in
+            renamed.withLock { $0.append(told) }
+            post(.told { [self] in moveRenamed(&$0, now: $1) })
         }
         let clock = steps.context.clock.boot
         let timer = DeadlineTimer()
@@ -136,9 +138,11 @@ final class ModifierQueueRunner: Sendable {
                 case .told(let turn):
                     actions = turn(&machine, now)
                 case .arrived:
-                    let records = await records(of: takeArrivals(), after: &end, steps, &group)
+                    var new = await records(of: takeArrivals(), after: &end, steps, &group)
                     let (now, wall) = (clock.monotonic(), clock.now())
-                    actions = machine.accepted(records, now: now, wall: wall) { name, scope in
+                    actions = moveRenamed(&machine, now: now)
+                    new = new.map { steps.records.current($0) }
+                    actions += machine.accepted(new, now: now, wall: wall) { name, scope in
                         steps.context.originStates.queueRetryAfterEnd(of: scope, at: name)
                     }
                 case .targetRead(let id, let scope, let body):
@@ -173,6 +177,25 @@ final class ModifierQueueRunner: Sendable {
     }
 
     // MARK: Events
+
+    /// Moves modifiers into the lanes of real ids.
+    ///
+    /// This has to come before later modifiers enter these lanes, as they would be sent first.
+    private func moveRenamed(
+        _ machine: inout ModifierQueue,
+        now: Duration
+    ) -> [ModifierQueue.Action] {
+        let all = renamed.withLock { renamed in
+            defer { renamed = [] }
+            return renamed
+        }
+        var actions: [ModifierQueue.Action] = []
+        for renamed in all {
+            let moved = renamed.modifiers.map { (number: $0.number, lanes: $0.lanes) }
+            actions += machine.renamed(renamed.ids, moved, of: renamed.scope, now: now)
+        }
+        return actions
+    }
 
     /// The records of accepted modifiers for the machine, in the order of their numbers.
     ///

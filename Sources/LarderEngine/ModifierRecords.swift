@@ -148,13 +148,15 @@ struct ModifierRecords: Sendable {
         }
     }
 
-    /// The lanes of a modifier; a target may have got its real id since the modifier was accepted.
-    private func lanes(of modifier: StoredModifier) -> [Lane] {
-        let scope = context.store.key(for: modifier.scope)
-        return modifier.lanes.map { lane in
+    /// A record with its present lanes: a target may have got its real id since it was made.
+    func current(_ record: ModifierRecord) -> ModifierRecord {
+        var current = record
+        let scope = context.store.key(for: record.scope)
+        current.lanes = record.lanes.map { lane in
             guard case .id(let id) = lane else { return lane }
             return .id(context.store.modifiers.current(id, in: scope))
         }
+        return current
     }
 
     func record(of modifier: StoredModifier) -> ModifierRecord {
@@ -163,7 +165,7 @@ struct ModifierRecords: Sendable {
             number: modifier.number,
             scope: modifier.scope,
             origin: modifier.origin,
-            lanes: lanes(of: modifier),
+            lanes: modifier.lanes,
             resends: ModifierRequest(modifier, on: .unknown, context).resends(modifier, rules)
         )
         record.holds = (modifier.afterUnknown ?? rules.afterUnknown) == .hold

@@ -108,6 +108,57 @@ struct TemporaryIDTests {
         checkRequests()
     }
 
+    @Test("A write to a real id is sent after the earlier ones that waited for this id")
+    func orderAtRenaming() async throws {
+        let (renaming, look) = (StepHold(), StepHold())
+        defer {
+            renaming.release()
+            look.release()
+        }
+        let setup = try EngineSetup.with { setup in
+            setup.origin.normalize = NormalizeRules(
+                byType: .standard,
+                types: [TypeRule(type: "Todo", url: "/todos/{id}")]
+            )
+            setup.store.faults = TwoHolds(first: renaming, second: look)
+        }
+        try await EngineFixture.run(setup) { fixture in
+            fixture.upstream.answerOthers { .reply(status: $0.method == "GET" ? 403 : 204) }
+            let list = try fixture.url("/todos")
+            let created = ScriptedAnswer.json(#"{"type":"Todo","id":42}"#, status: 201)
+            fixture.upstream.answer(list, with: created.held(by: gate))
+            let (old, new, scope) = (try target, try real, fixture.scope)
+            let value = try json(#"{"type":"Todo","id":"\#(Self.name)"}"#)
+            try await fixture.write(old, .put(value), "POST", to: list)
+            let first = try await fixture.write(old, .merge(json(#"{"n":1}"#)))
+            _ = try await fixture.upstream.asked.element(0)
+            renaming.arm("UPDATE temporary_id SET state = 1")
+            gate.open()
+            _ = try await renaming.reached.element(0)
+            // The queue has more to look up before it hears of the real id.
+            let (queue, modifiers) = (
+                fixture.engine.context.modifiers, fixture.engine.store.modifiers
+            )
+            look.arm("settled_at IS NULL AND number > :after")
+            queue.arrived()
+            _ = try await look.reached.element(0)
+            queue.arrived()
+            renaming.release()
+            try await until { modifiers.current(old, in: scope) == new }
+            let last = Effect.merge(try json(#"{"n":2}"#))
+            async let second = fixture.write(new, last)
+            try await until { modifiers.totals.byState[.queued] == 2 }
+            look.release()
+            let ids = try await [first, second]
+            for id in ids {
+                #expect(try await fixture.settled(id).state == .confirmed)
+            }
+            let sent = fixture.upstream.asked.all.filter { $0.method == "PATCH" }
+            let bodies = sent.map { String(decoding: $0.body ?? [], as: UTF8.self) }
+            #expect(bodies.map { $0.contains(#""n":1"#) } == [true, false])
+        }
+    }
+
     @Test("The base is the object with its real id, and the old name leads to it")
     func base() async throws {
         let id = try await create()
@@ -389,5 +440,15 @@ struct TemporaryIDTests {
         #expect(!fixture.upstream.asked.all.contains { $0.method == "GET" })
         gate.open()
         checkRequests()
+    }
+}
+
+/// Holds up the store at a step of each of two plans.
+private struct TwoHolds: FaultPlan {
+    let first: StepHold
+    let second: StepHold
+
+    func failure(before step: String, of path: String) -> Int32? {
+        first.failure(before: step, of: path) ?? second.failure(before: step, of: path)
     }
 }
