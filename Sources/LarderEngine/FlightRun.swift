@@ -391,18 +391,17 @@ struct FlightRun: ~Copyable {
         let confirmed = cached.confirmed(by: said, plan.origin.fetch, hops, at: context.clock.now())
         let outcome: RefreshOutcome
         do throws(StoreError) {
-            outcome = try await context.store.refresh(
-                confirmed,
-                in: plan.key.scope,
-                fence: read?.fence,
-                isUse: plan.isUse
-            )
+            let (scope, fence, isUse) = (plan.key.scope, read?.fence, plan.isUse)
+            // A row that gets another Vary is no longer found if the whole answer does not come.
+            outcome =
+                try await plan.varies(by: said)
+                ? .gone : context.store.refresh(confirmed, in: scope, fence: fence, isUse: isUse)
         } catch {
             // The answer is confirmed all the same; only later reads find the row unconfirmed.
             context.noteUnstored(cached.id, error)
             outcome = .refreshed(confirmed)
         }
-        switch (outcome, machine.refreshed(isGone: outcome == .gone || plan.varies(by: said))) {
+        switch (outcome, machine.refreshed(isGone: outcome == .gone)) {
         case (.refreshed(let entry), .tell):
             var answer = FlightAnswer(entry: entry, bytes: nil, status: 304)
             (answer.isNormalized, answer.cookies) = (plan.isNormalized, reply.headers.cookies)

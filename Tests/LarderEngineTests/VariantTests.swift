@@ -255,6 +255,24 @@ struct VariantTests {
         #expect(try await shown("en")?.text == nil)
     }
 
+    @Test("An answer stays findable if no whole answer follows a 304 that begins to vary")
+    func beginsToVaryWithoutAnswer() async throws {
+        let url = try fixture.url("/a")
+        fixture.upstream.answer(
+            url,
+            with: .json("[1]", headers: ["ETag": "\"v1\""]),
+            .reply(status: 304, headers: ["Vary": "Accept-Language", "ETag": "\"v1\""]),
+            .reply("no", status: 400)
+        )
+        for _ in 0..<2 {
+            try await fixture.fetch(url, .networkOnly) { command in
+                command.headers.append("Accept-Language", "de")
+            }
+        }
+        #expect(fixture.upstream.asked.all.count == 3)
+        #expect(try await shown("de")?.text == "[1]")
+    }
+
     @Test(
         "A 404 that varies, or that a redirect which varies led to, deletes no answer to others",
         arguments: [nil, "/missing"]
