@@ -26,9 +26,10 @@ final class NameCheck: Sendable {
         let end: NIODeadline
         /// The end of the time in which requests join the lookup while it is under way.
         let joinEnd: NIODeadline
-        var isUnderWay = true
+        /// Nil while it is under way.
+        var found: [SocketAddress]?
 
-        func counts(at now: NIODeadline) -> Bool { now < (isUnderWay ? joinEnd : end) }
+        func counts(at now: NIODeadline) -> Bool { now < (found == nil ? joinEnd : end) }
     }
 
     private let eventLoopGroup: any EventLoopGroup
@@ -61,7 +62,13 @@ final class NameCheck: Sendable {
         let limit = min(deadline, now + TimeAmount(settings.connectTimeout))
         let addresses: [SocketAddress]
         do {
-            addresses = try await waited(for: lookup(of: peer, now), until: limit)
+            let lookup = lookup(of: peer, now)
+            // A wait for a finished lookup would wake its event loop three times.
+            if let found = lookup.found {
+                addresses = found
+            } else {
+                addresses = try await waited(for: lookup.addresses, until: limit)
+            }
         } catch is CancellationError {
             throw .cancelled
         } catch is LateLookup {
@@ -78,26 +85,28 @@ final class NameCheck: Sendable {
         throw .addressRefused(host: host, address: refused.ipAddress ?? "unknown")
     }
 
-    private func lookup(of host: String, _ now: NIODeadline) -> EventLoopFuture<[SocketAddress]> {
-        typealias Begun = (EventLoopFuture<[SocketAddress]>, EventLoopPromise<[SocketAddress]>?)
-        let (addresses, promise) = lookups.withLock { lookups -> Begun in
+    private func lookup(of host: String, _ now: NIODeadline) -> Lookup {
+        typealias Begun = (Lookup, EventLoopPromise<[SocketAddress]>?)
+        let (lookup, promise) = lookups.withLock { lookups -> Begun in
+            if let lookup = lookups[host], lookup.counts(at: now) { return (lookup, nil) }
             lookups = lookups.filter { $0.value.counts(at: now) }
-            if let lookup = lookups[host] { return (lookup.addresses, nil) }
             let promise = eventLoopGroup.next().makePromise(of: [SocketAddress].self)
-            lookups[host] = Lookup(
+            let lookup = Lookup(
                 addresses: promise.futureResult,
                 end: now + TimeAmount(Limits.lookupReuseTime),
                 joinEnd: now + TimeAmount(Limits.lookupJoinTime)
             )
-            return (promise.futureResult, promise)
+            lookups[host] = lookup
+            return (lookup, promise)
         }
         if let promise {
+            let addresses = lookup.addresses
             addresses.whenComplete { [weak self] result in
                 self?.lookupEnded(host, addresses, result)
             }
             lookUp(host).cascade(to: promise)
         }
-        return addresses
+        return lookup
     }
 
     private func lookupEnded(
@@ -109,7 +118,7 @@ final class NameCheck: Sendable {
             // A lookup that hung may have been replaced.
             guard lookups[host]?.addresses === addresses else { return }
             switch result {
-            case .success: lookups[host]?.isUnderWay = false
+            case .success(let found): lookups[host]?.found = found
             case .failure: lookups[host] = nil
             }
         }

@@ -195,6 +195,31 @@ struct AddressTests {
         #expect(lookups.all.count == 2)
     }
 
+    @Test("A request for a name that was found waits for no event loop")
+    func knownName() async throws {
+        let loops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let names = NameCheck(
+            eventLoopGroup: loops,
+            lookUp: Self.answering(["93.184.216.34", "10.0.0.1"])
+        )
+        let url = try WebURL("https://larder.invalid/")
+        var origin = OriginSettings(name: try OriginName("public"), baseURL: url)
+        origin.fetch.connectTimeout = .seconds(600)
+        let settings = ConnectionSettings(
+            for: UpstreamRequest(origin: origin, url: url, timeout: .seconds(600))
+        )
+        let begin = NIODeadline.now()
+        let refusal = UpstreamError.addressRefused(host: url.host, address: "10.0.0.1")
+        await #expect(throws: refusal) {
+            try await names.judge(url, settings, now: begin, deadline: begin + .hours(1))
+        }
+        // The loop of the lookup answers nothing from now on.
+        try await loops.shutdownGracefully()
+        await #expect(throws: refusal) {
+            try await names.judge(url, settings, now: begin, deadline: begin + .hours(1))
+        }
+    }
+
     private static func answering(
         _ addresses: [String]
     ) -> @Sendable (String) -> EventLoopFuture<[SocketAddress]> {
