@@ -113,6 +113,8 @@ final class ClientPool: Sendable {
             settings.connectionsPerHostMax
         // With retries, a refused connection would fail only after the connect timeout.
         configuration.connectionPool.retryConnectionEstablishment = false
+        // The default tracer records nothing, but each request would build its attributes.
+        configuration.tracing.tracer = nil
         configuration.http1_1ConnectionDebugInitializer = { channel in
             channel.addRequestHandlers().flatMap { () -> EventLoopFuture<Void> in
                 recorder?.note(channel)
