@@ -249,7 +249,10 @@ let package = Package(
         tests("LarderStoreTests", ["LarderModel", "LarderStore", "LarderTestSupport"]),
         tests(
             "LarderUpstreamTests",
-            ["LarderModel", "LarderUpstream", "LarderTestSupport", nioCore, nioHTTP1, nioPosix]
+            [
+                "LarderModel", "LarderUpstream", "LarderTestSupport", nioCore, nioEmbedded,
+                nioHTTP1, nioPosix,
+            ]
         ),
         tests(
             "LarderEngineTests",

@@ -9,6 +9,7 @@ import NIOHTTP1
 /// - A reused connection may be dead without a sign, for example after a suspend. A request that
 ///   may be sent twice gives it up after ``WireMarks/silence``. A request that must not goes out
 ///   only over a connection that was busy until ``Limits/reusedIdleMax`` ago.
+/// - The head goes out together with the body, which async-http-client flushes separately.
 final class RequestHandler: ChannelDuplexHandler {
     typealias OutboundIn = HTTPClientRequestPart
     typealias OutboundOut = HTTPClientRequestPart
@@ -25,6 +26,8 @@ final class RequestHandler: ChannelDuplexHandler {
     private var isAnswered = false
     /// Whether the connection is closed after the answer to the present request.
     private var isLast = false
+    /// Whether the first part of the body follows immediately, and brings the head along.
+    private var isHeadHeld = false
     private var closing: Scheduled<Void>?
     private var silence: TimeAmount?
     private var timer: Scheduled<Void>?
@@ -52,6 +55,8 @@ final class RequestHandler: ChannelDuplexHandler {
             requests += 1
             isAnswered = false
             isLast = !request.isKeepAlive
+            // The body of an upload, which has its own connection, may come much later.
+            isHeadHeld = !isLast && request.headers.contains(name: "Content-Length")
             // The first byte of every scalar of FieldBytes.
             let hasEscapes = request.headers.contains { $0.value.utf8.contains(0xF4) }
             head.requestBegins(hasEscapes: hasEscapes)
@@ -59,12 +64,19 @@ final class RequestHandler: ChannelDuplexHandler {
         case _ where refused != nil:
             if let promise { refused?.append(promise) }
         case .body(let part):
+            isHeadHeld = false
             context.write(wrapOutboundOut(.body(part)), promise: promise)
         case .end(let trailers):
+            isHeadHeld = false
             startTimer(context)
             let promise = failing(beforeAnswer: promise, context)
             context.write(wrapOutboundOut(.end(trailers)), promise: promise)
         }
+    }
+
+    func flush(context: ChannelHandlerContext) {
+        // async-http-client sends no body while the channel is full, and only a flush empties it.
+        guard isHeadHeld, context.channel.isWritable else { return context.flush() }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
