@@ -129,8 +129,9 @@ struct Settling: WriterPart {
         }
         if waiting.isEmpty { names += implied } else { waiting += implied }
         // Entities that an effect takes out of a list are as they were.
+        let others = changes.contains(where: \.isImplied) ? settlement.changed() : []
         let removed = Set(changes.filter(\.isImplied).compactMap(\.name))
-            .filter { [others = settlement.changed()] in !others.contains($0.id) }
+            .filter { !others.contains($0.id) }
         let views = try state.views.views(of: names)
         let targets = try outcomes(of: names, settlement, read, views, now)
         let changed = try entities(of: targets, besides: settlement.number, now)
@@ -146,10 +147,9 @@ struct Settling: WriterPart {
         }
         var variants: [VariantRow] = []
         for rows in settlement.variants {
-            for row in try variantRows(in: [rows.places]) {
-                variants.append(row)
-                if settlement.isConfirmed { try settle(row, rows.update, step) }
-            }
+            let found = try variantRows(in: [rows.places])
+            variants += found
+            for row in found where settlement.isConfirmed { try settle(row, rows.update, step) }
         }
         try forgetTargets(names, step.revision)
         if settlement.isReadAgain, !row.isAnswered {
@@ -160,7 +160,7 @@ struct Settling: WriterPart {
             }
         }
         guard case .failed = settlement.outcome else { return (variants, waits, step.revision) }
-        for name in try targetNames(of: settlement.number, isOpen: false) {
+        for name in changes.compactMap(\.name) {
             shared.residency.addDeadLetters(name.scope, name.id, 1)
             onRollBack { [index = shared.residency] in index.addDeadLetters(name.scope, name.id, -1)
             }

@@ -155,12 +155,13 @@ struct TargetRows {
             if let answer = settlement.answer { try state.modifiers.write(answer, row) }
             try state.seen.note(settlement.theirs, row)
         }
-        var known: [TargetName: Target] = [:]
+        var (known, rows): ([TargetName: Target], [TargetName: DurableRow]) = ([:], [:])
         for target in targets {
             let isOnlyOne = targets.count == 1
             let before = isOnlyOne ? views[0].target : nil
-            let isWritten = try change(target.name, target.result, step)
-            if isWritten, !waits { known[target.name] = before?.after(target.result) }
+            let written = try change(target.name, target.result, step)
+            rows[target.name] = written
+            if written != nil, !waits { known[target.name] = before?.after(target.result) }
         }
         if waits {
             let names = targets.map(\.name)
@@ -169,7 +170,7 @@ struct TargetRows {
                 try state.queue[.endChange].run((":change", target.change))
             }
         }
-        for view in views { try release(view.name, from: number, revision) }
+        for view in views { try release(view.name, rows[view.name], from: number, revision) }
         let leaving = waits ? nil : number
         try state.views.logChanges(
             since: views,
@@ -198,16 +199,16 @@ struct TargetRows {
         }
     }
 
-    /// False where the target has no row.
+    /// Returns the row as it was; nil where the target has none.
     private func change(
         _ name: TargetName,
         _ result: TargetOutcome,
         _ step: Step
-    ) throws(StoreError) -> Bool {
-        guard let row = try state.rows.find(name) else { return false }
+    ) throws(StoreError) -> DurableRow? {
+        guard let row = try state.rows.find(name) else { return nil }
         let new: NewEntry
         switch result {
-        case .keep, .lost: return true
+        case .keep, .lost: return row
         case .put(var entry, let body):
             let isSame = row.skeleton == nil && row.matches(entry)
             entry.revision = isSame ? row.revision : step.revision
@@ -221,31 +222,34 @@ struct TargetRows {
             }
             guard merged.count == entities.split.keys.count, let form = entities.form(merged) else {
                 try markStale(row)
-                return true
+                return row
             }
             entry.revision = step.revision
             var answer = NewEntry(scope: name.scope, entry: entry, body: .inline(form.template))
             answer.form = form.form
             new = answer
         case .tombstone(var entry):
-            guard try !state.pins.writeTombstone(row, status: entry.status) else { return true }
+            guard try !state.pins.writeTombstone(row, status: entry.status) else { return row }
             entry.revision = step.revision
             new = NewEntry(scope: name.scope, entry: entry, body: .inline([]))
         case .markStale:
             try forgetValidators(row)
             try markStale(row)
-            return true
+            return row
         }
         try state.rows.write(new, to: row)
-        return true
+        return row
     }
 
+    /// Notes that a modifier targets a row no more; `known` is the row, if the caller has it.
     func release(
         _ name: TargetName,
+        _ known: DurableRow? = nil,
         from number: ModifierNumber,
         _ revision: Revision
     ) throws(StoreError) {
-        guard let row = try state.rows.find(name) else { return }
+        let found: DurableRow? = if let known { known } else { try state.rows.find(name) }
+        guard let row = found else { return }
         state.noteChange(of: name)
         let isTargeted = try hasOthers(name, number)
         try setTargeted(isTargeted, row, revision)
