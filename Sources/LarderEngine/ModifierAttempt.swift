@@ -226,11 +226,11 @@ struct Attempted {
     var bases: [EntryID: BodySummary] = [:]
     /// Whether its request has an If-Match of the daemon.
     private(set) var isConditional = false
-    var verdict: ModifierVerdict?
-    var answer: ModifierAttempt.Answer?
-    var keptHeaders = HeaderFields()
+    private(set) var verdict: ModifierVerdict?
+    private(set) var answer: ModifierAttempt.Answer?
+    private var keptHeaders = HeaderFields()
     /// Number of a fetch that starts when the answer came; its entities are as new as that.
-    var fetch: Revision?
+    private(set) var fetch: Revision?
     var conflict: Conflicts.Finding?
     /// Whether the answer may tell the ids of what the modifier creates.
     private(set) var createsIDs = true
@@ -255,6 +255,19 @@ struct Attempted {
                 at: answer.at
             )
         }
+    }
+
+    mutating func ended(
+        _ end: ModifierAttempt.End,
+        isPortals: Bool,
+        _ keptHeaders: HeaderFields,
+        _ conflict: Conflicts.Finding,
+        _ fetch: Revision?
+    ) {
+        (verdict, self.conflict, self.fetch) = (end.verdict, conflict, fetch)
+        // The answer of a portal is not one of the origin.
+        (answer, self.keptHeaders) = (isPortals ? nil : end.answer, keptHeaders)
+        hasLonePage = hasLonePage || end.isLonePage
     }
 
     /// The row has the answer and the conflict from now on, however long the modifier waits.

@@ -159,6 +159,12 @@ struct ModifierRecords: Sendable {
         return current
     }
 
+    /// Whether a modifier is sent again after no clear answer.
+    func resends(_ modifier: StoredModifier) -> Bool {
+        let rules = context.origins[modifier.origin]?.settings.modifiers ?? ModifierRules()
+        return ModifierRequest(modifier, on: .unknown, context).resends(modifier, rules)
+    }
+
     func record(of modifier: StoredModifier) -> ModifierRecord {
         let rules = context.origins[modifier.origin]?.settings.modifiers ?? ModifierRules()
         var record = ModifierRecord(

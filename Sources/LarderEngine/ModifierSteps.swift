@@ -85,11 +85,12 @@ final class ModifierSteps: Sendable {
                     attempts[number]?.hasLonePage = hadLonePage
                 }
                 let sent = departing.whole.modifier
-                return { [records] in
+                let resends = records.resends(sent)
+                return {
                     $0.sendCommitted(
                         number,
                         joined: joined,
-                        resends: records.record(of: sent).resends,
+                        resends: resends,
                         isConditional: sent.etag != nil,
                         now: $1
                     )
@@ -174,14 +175,9 @@ final class ModifierSteps: Sendable {
         guard let conflict = await conflicts.finding(on: whole, end) else { return nil }
         end.verdict = conflict.verdict
         let fetch = try? context.store.nextRevision()
-        attempts.withLock { attempts in
-            attempts[number]?.conflict = conflict
-            if end.isLonePage { attempts[number]?.hasLonePage = true }
-            attempts[number]?.verdict = end.verdict
-            // The answer of a portal is not one of the origin.
-            attempts[number]?.answer = isPortals ? nil : end.answer
-            attempts[number]?.keptHeaders = origin.modifiers.kept(end.endToEndHeaders)
-            attempts[number]?.fetch = fetch
+        let kept = origin.modifiers.kept(end.endToEndHeaders)
+        attempts.withLock {
+            $0[number]?.ended(end, isPortals: isPortals, kept, conflict, fetch)
         }
         await noteApplied(departing, end)
         return attemptEnded(number, end.verdict, origin.modifiers)

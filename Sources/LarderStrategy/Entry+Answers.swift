@@ -34,8 +34,13 @@ extension HeaderFields {
     ///
     /// Set-Cookie is not among them: it is a secret between the origin and the client that asked.
     package var endToEnd: HeaderFields {
-        let dropped = connectionHeaders.union(listed("Connection"))
-        return HeaderFields(fields.filter { !dropped.contains($0.name.lowercased()) })
+        let named = listed("Connection")
+        return HeaderFields(
+            fields.filter { field in
+                let name = field.name.lowercased()
+                return !connectionHeaders.contains(name) && !named.contains(name)
+            }
+        )
     }
 
     /// The Set-Cookie fields, which only the client that asked may see.
