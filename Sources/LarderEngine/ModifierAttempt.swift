@@ -89,6 +89,7 @@ struct ModifierAttempt: Sendable {
 
     private func end(of reply: UpstreamReply, from url: WebURL) async -> End {
         let (now, states) = (context.clock.now(), context.originStates)
+        let head = reply.head(now: now)
         var end = End(verdict: verdict(of: reply, from: url, now), answer: Answer(reply, at: now))
         if case .captive = end.verdict {
             switch await states.sender(of: reply.status, from: url, for: origin) {
@@ -98,13 +99,12 @@ struct ModifierAttempt: Sendable {
                 if end.verdict.isTaken, !facts.expectsHTML { endWithLonePage(&end) }
             case .notKnown: end.verdict = .unclear(.gateway)
             }
-            states.notePage(reply.head(now: now), from: url, of: origin)
+            states.notePage(head, from: url, of: origin)
         } else {
             states.noteAnswer(origin.name)
-            states.notePage(reply.head(now: now), from: url, of: origin)
+            states.notePage(head, from: url, of: origin)
             // The queue hears of it with the attempt's end, which tells less of a repeat.
-            let (head, isToRepeat) = (reply.head(now: now), reply.isToRepeat)
-            states.noteRest(of: origin, url, for: scope, head, tellsQueue: isToRepeat)
+            states.noteRest(of: origin, url, for: scope, head, tellsQueue: reply.isToRepeat)
         }
         await read(reply, from: url, for: &end)
         return end
