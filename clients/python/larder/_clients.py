@@ -109,6 +109,9 @@ class WriteState:
         self.answer: Members | None = None
         self.conflict: list[ModifierConflict] = []
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id} {self.state}>"
+
     def _heard(self, report: ModifierReport) -> None:
         self.report, self.state, self.answer = report, report["state"], report.get("answer")
         self.conflict = report.get("conflict", [])
@@ -149,12 +152,14 @@ class WriteState:
     @operation
     async def resolve(self, keep: str) -> None:
         """Ends a conflict: `mine` sends it over the value of the origin, `theirs` gives it up."""
-        await self._act({"mine": "retry", "theirs": "discard"}[keep])
+        if keep not in ("mine", "theirs"):
+            raise ValueError(f"a conflict is resolved by 'mine' or 'theirs', not {keep!r}")
+        await self._act("retry" if keep == "mine" else "discard")
 
     @operation
-    async def wait(self, timeout: float | None = None) -> bool:
+    async def wait(self, timeout: Duration = None) -> bool:
         """Waits until it is settled, also over restarts of the daemon; returns whether it is."""
-        end = None if timeout is None else time.monotonic() + timeout
+        end = None if timeout is None else time.monotonic() + seconds(timeout)
         resumption = Resumption(self._core, was_connected=True)
         while True:
             rest = 60.0 if end is None else max(0.0, end - time.monotonic())
@@ -342,14 +347,14 @@ class Operations(Core, Generic[W, I]):
         only_new: bool = False,
     ) -> Receipt:  # fmt: skip
         """Stores bytes, a file or chunks under an id; they are on disk when it returns."""
-        if content is None:
-            raise TypeError("the content is None: give bytes, a text, a file or chunks")
         if isinstance(content, str):
             content = content.encode()
         elif isinstance(content, (bytearray, memoryview)):
             content = bytes(content)
         elif hasattr(content, "read"):
             content = iter(partial(content.read, BLOCK), b"")
+        elif isinstance(content, dict) or not hasattr(content, "__iter__"):
+            raise TypeError(f"the content is {type(content).__name__}: give bytes, text or a file")
         new = "*" if only_new else None
         fields = {"Content-Type": content_type, "If-Match": if_match, "If-None-Match": new}
         query = {"ttl": duration(ttl), "pin": "true" if pin else None}
@@ -519,9 +524,13 @@ class Operations(Core, Generic[W, I]):
         return report
 
     async def _set_credential(
-        self, origin: str, credential: Credential, *, lease: str | None = None
+        self, origin: str, credential: Credential | str, *, lease: str | None = None
     ) -> CredentialReport:
-        """Sets the credential of this client's account at an origin."""
+        """Sets the credential of this client's account at an origin; a text is its value."""
+        if isinstance(credential, str):
+            credential = Credential(credential)
+        if not isinstance(credential, Credential):
+            raise TypeError(f"{type(credential).__name__} is neither larder.Credential nor a text")
         members = {**credential.members(), "lease": lease}
         answer = await self.command("PUT", _credential_path(origin), members)
         report: CredentialReport = await answer.json()
@@ -549,9 +558,6 @@ class Operations(Core, Generic[W, I]):
             order, _ = await answer.frame()
             try:
                 credential = await self._io.call(renew, order["reason"])
-                if not isinstance(credential, Credential):
-                    kind = type(credential).__name__
-                    raise TypeError(f"the callback returned {kind}, not larder.Credential")
                 # TooLate: another program was asked meanwhile, or the user has logged in.
                 with suppress(TooLate):
                     await self._set_credential(origin, credential, lease=order["lease"])

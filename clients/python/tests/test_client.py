@@ -139,11 +139,13 @@ class BodyTests(ScriptedTest):
 
 
 class PutTests(ScriptedTest):
-    def test_nothing_is_not_the_content_of_an_entry(self):
+    def test_neither_nothing_nor_a_dict_nor_a_number_is_the_content_of_an_entry(self):
         path = self.serve()
-        with larder.Client(path) as client, self.assertRaises(TypeError) as caught:
-            client.put("notes/1", None)
-        self.assertIn("give bytes", str(caught.exception))
+        for content in (None, {"n": 1}, 7):
+            with larder.Client(path) as client, self.assertRaises(TypeError) as caught:
+                client.put("notes/1", content)
+            kind = type(content).__name__
+            self.assertEqual(str(caught.exception), f"the content is {kind}: give bytes, text or a file")
         self.finish()
 
     def test_a_text_file_is_refused(self):
@@ -178,6 +180,39 @@ class PutTests(ScriptedTest):
         with larder.Client(path) as client:
             for kind in kinds:
                 self.assertTrue(client.put("notes/1", kind(b'{"n": 1}')).is_new)
+        self.finish()
+
+
+class HandleTests(ScriptedTest):
+    """Values that a program may pass to a write or as a credential."""
+
+    def test_a_wait_takes_a_duration_as_text(self):
+        report = {"json": {"id": "m1", "state": "queued"}}
+        path = self.serve({"request": {"parameters": {"wait": "0ms"}}, "answer": [report]})
+        with larder.Client(path) as client:
+            write = larder.Write(client, {"id": "m1", "state": "queued"})
+            self.assertIs(write.wait("0s"), False)
+            with self.assertRaisesRegex(ValueError, "^'5 s' is not a duration"):
+                write.wait("5 s")
+        self.finish()
+
+    def test_a_conflict_is_resolved_by_mine_or_theirs_only(self):
+        write = larder.Write(larder.Client("/nonexistent/s"), {"id": "m1", "state": "conflict"})
+        with self.assertRaisesRegex(ValueError, "by 'mine' or 'theirs', not 'both'"):
+            write.resolve("both")
+
+    def test_a_write_and_an_item_print_their_id_and_state(self):
+        receipt, client = {"id": "m1", "state": "queued"}, larder.Client("/nonexistent/s")
+        handles = [larder.Write(client, receipt), larder.Item(client, receipt)]
+        self.assertEqual(repr(handles), "[<Write m1 queued>, <Item m1 queued>]")
+
+    def test_a_credential_may_be_a_text_and_nothing_else_is_one(self):
+        path = self.serve(setting(None, {"json": {}}))
+        with larder.Client(path) as client:
+            client.set_credential("example", "Bearer x")
+            with self.assertRaises(TypeError) as caught:
+                client.set_credential("example", ["Bearer y"])
+        self.assertEqual(str(caught.exception), "list is neither larder.Credential nor a text")
         self.finish()
 
 
@@ -300,7 +335,7 @@ class RenewalTests(ScriptedTest):
     def test_a_wrong_result_of_a_callback_is_logged_and_the_next_order_is_taken(self):
         good = larder.Credential("Bearer new")
         for provide in (self.blocking, self.awaited):
-            for wrong in (None, "Bearer text", larder.Credential(b"bytes")):
+            for wrong in (None, ["Bearer text"], larder.Credential(b"bytes")):
                 script = (order("L1"), order("L2"), setting("L2", {"json": {}}), PARK)
                 with self.assertLogs("larder") as logs:
                     provide(self.serve(*script), wrong, good)
