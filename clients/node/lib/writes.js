@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { CutOff, Invalid } from "../wire.js";
 import { Resumption, commandOf, duration, given, milliseconds, pathOf } from "./core.js";
-import { Problem } from "./problem.js";
+import { Problem, found } from "./problem.js";
 
 const SETTLED = new Set(["confirmed", "failed", "cancelled", "dropped"]);
 /** Milliseconds of one wait at the daemon; a longer one is several. */
@@ -37,14 +37,10 @@ export class Write {
 
   get problem() {
     if (this.state !== "failed") return undefined;
-    return Problem.of({
-      type: "urn:larder:origin-status",
-      status: 502,
-      detail: `The write ${this.writeId} failed: ${this.report?.reason ?? "refused"}.`,
-      hint: "Retry it, or drop it.",
-      origin_status: this.answer?.status,
-      body: this.answer?.body,
-    });
+    const { status, body } = this.answer ?? {};
+    const why = (this.report?.reason ?? "refused") + (status ? `, status ${status}` : "");
+    const members = { status: 502, hint: "Retry it, or drop it.", origin_status: status, body };
+    return found("origin-status", `The write ${this.writeId} failed (${why}).`, members);
   }
 
   async refresh({ wait, signal } = {}) {

@@ -10,7 +10,7 @@ import { after, before, beforeEach, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { CutOff, Invalid, Larder, Snapshot, createFetch } from "../index.js";
+import { CutOff, Invalid, Larder, Snapshot, Write, createFetch } from "../index.js";
 import { Core, milliseconds } from "../lib/core.js";
 import { refused } from "./support.js";
 
@@ -371,4 +371,13 @@ test("S27: a credential that cannot be used is a warning, and the next order is 
   assert.deepEqual(values, ["", "Bearer x"]);
   assert.equal(warnings.filter((text) => text.includes("renewal of a credential failed")).length, 2);
   cache.close();
+});
+
+test("the problem of a failed write names the status of the server", () => {
+  const answer = { status: 422, body: { error: "no" } };
+  const failed = (report) => new Write(undefined, { id: "m1", state: "failed" }, report).problem;
+  const refusal = failed({ reason: "refused", answer });
+  assert.equal(refusal.message, "The write m1 failed (refused, status 422). Retry it, or drop it.");
+  assert.deepEqual([refusal.status, refusal.originStatus, refusal.body], [502, 422, answer.body]);
+  assert.equal(failed({ reason: "expired" }).detail, "The write m1 failed (expired).");
 });

@@ -127,7 +127,8 @@ class WriteState:
             return None
         answer, reason = self.answer or {}, self.report and self.report["reason"]
         told = {"origin_status": answer.get("status"), "body": answer.get("body")}
-        detail = f"The write {self.write_id} failed ({reason})"
+        why = f"{reason}, status {answer['status']}" if "status" in answer else reason
+        detail = f"The write {self.write_id} failed ({why})"
         return fault("origin-status", detail, hint="Retry it, or drop it.", **told)
 
     async def _refresh(self, wait: Duration = None) -> None:

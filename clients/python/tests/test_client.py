@@ -206,6 +206,15 @@ class HandleTests(ScriptedTest):
         handles = [larder.Write(client, receipt), larder.Item(client, receipt)]
         self.assertEqual(repr(handles), "[<Write m1 queued>, <Item m1 queued>]")
 
+    def test_the_problem_of_a_failed_write_names_the_status_of_the_server(self):
+        write = larder.Write(larder.Client("/nonexistent/s"), {"id": "m1", "state": "failed"})
+        report = {"state": "failed", "reason": "refused", "answer": {"status": 422, "body": {}}}
+        write._heard(report)
+        text = "The write m1 failed (refused, status 422). Retry it, or drop it."
+        self.assertEqual(str(write.problem), text)
+        write._heard({"state": "failed", "reason": "expired"})
+        self.assertEqual(str(write.problem), text.replace("refused, status 422", "expired"))
+
     def test_a_credential_may_be_a_text_and_nothing_else_is_one(self):
         path = self.serve(setting(None, {"json": {}}))
         with larder.Client(path) as client:
