@@ -17,6 +17,8 @@ const abandoned = new FinalizationRegistry((answer) => answer.destroy());
 
 export function createFetch(options = {}) {
   const { origins, policy, account, offlineWrites = false, fallback = globalThis.fetch } = options;
+  const isList = Array.isArray(origins ?? []);
+  if (!isList) throw new TypeError("origins is not a list of URLs: give an array");
   const core = new Core(options, Infinity);
   const bases = origins?.map((origin) => new URL(origin));
   const previous = fallback ?? globalThis.fetch;

@@ -381,3 +381,9 @@ test("the problem of a failed write names the status of the server", () => {
   assert.deepEqual([refusal.status, refusal.originStatus, refusal.body], [502, 422, answer.body]);
   assert.equal(failed({ reason: "expired" }).detail, "The write m1 failed (expired).");
 });
+
+test("createFetch refuses origins that are not a list", () => {
+  const message = "origins is not a list of URLs: give an array";
+  assert.throws(() => createFetch({ origins: "http://a/" }), { name: "TypeError", message });
+  for (const origins of [undefined, null, [], ["http://a/"]]) createFetch({ socket, origins });
+});
