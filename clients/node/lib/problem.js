@@ -1,8 +1,9 @@
 // Errors: one class, with a subclass for each group of problem types, which wire.js has.
 
-const START = `Begin in one of two ways:
+const START = `Begin in one of three ways:
   sudo adduser NAME larder-clients              (log in again)
-  systemctl --user enable --now larder.socket   (works immediately)`;
+  systemctl --user enable --now larder.socket   (works immediately)
+  larderd &                                     (its socket in LARDER_SOCKET)`;
 
 /** The class of each type that this version knows; wire.js fills it. */
 export const classes = new Map();

@@ -201,7 +201,7 @@ world
     await list.ended;
   });
 
-  test("without a daemon a program prints both ways to begin", async () => {
+  test("without a daemon a program prints three ways to begin", async () => {
     const env = { ...process.env, LARDER_SOCKET: join(folder, "none.sock") };
     const program = spawn(process.execPath, [join(folder, "offline-list.js"), url], { env });
     let output = "";

@@ -194,7 +194,7 @@ test("S21: the socket is the argument, LARDER_SOCKET, the user's or the system's
   assert.deepEqual(socketPaths(undefined, environment, 0), [system]);
 });
 
-test("S4: without a daemon the error prints both ways to begin", async () => {
+test("S4: without a daemon the error prints three ways to begin", async () => {
   const none = join(folder, "none.sock");
   const cache = new Larder({ socket: none });
   const calls = [() => cache.get("a"), () => cache.follow("http://a/").next(), () => cache.watch().next()];
@@ -203,6 +203,7 @@ test("S4: without a daemon the error prints both ways to begin", async () => {
     assert.ok(error.message.includes(`${none} (there is no socket)`), error.message);
     assert.match(error.message, /sudo adduser NAME larder-clients/);
     assert.match(error.message, /systemctl --user enable --now larder\.socket/);
+    assert.match(error.message, /larderd & +\(its socket in LARDER_SOCKET\)/);
   }
 });
 

@@ -6,8 +6,8 @@ from typing import Any, Mapping
 
 __all__ = ["Problem"]
 START = (
-    "Begin in one of two ways: `sudo adduser NAME larder-clients` (log in again), or "
-    "`systemctl --user enable --now larder.socket` (works immediately)."
+    "Begin in one of three ways: `sudo adduser NAME larder-clients` (log in again), "
+    "`systemctl --user enable --now larder.socket`, or `larderd &` and its socket in LARDER_SOCKET."
 )
 # The class of each known type, its status, and whether it may be retried.
 PROBLEMS: dict[str, tuple[type[Problem], int, bool]] = {}

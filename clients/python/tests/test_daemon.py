@@ -458,13 +458,14 @@ class SaveTests(unittest.TestCase):
 
 
 class NoDaemonTests(unittest.TestCase):
-    def test_without_a_daemon_the_error_names_both_ways_to_begin(self):
+    def test_without_a_daemon_the_error_names_three_ways_to_begin(self):
         client = larder.Client("/nonexistent/api.sock")
         for call in (client.status, lambda: next(client.watch()), lambda: client.put("a", b"b")):
             with self.assertRaises(larder.NoDaemon) as caught:
                 call()
             self.assertIn("sudo adduser NAME larder-clients", str(caught.exception))
             self.assertIn("systemctl --user enable --now larder.socket", str(caught.exception))
+            self.assertIn("`larderd &` and its socket in LARDER_SOCKET", str(caught.exception))
             self.assertIn("/nonexistent/api.sock", str(caught.exception))
 
     def test_the_socket_is_looked_up_in_the_order_of_the_manual_S21(self):
