@@ -62,12 +62,7 @@ extension ModifierCommand {
         let derived = Self.derivedRequest(for: changes)
         var request = derived
         if let own = given.request { request = try Request(own, derived) }
-        guard let request else {
-            throw Problem(
-                .noRequest,
-                "the modifier has no request, and none follows from its changes"
-            )
-        }
+        guard let request else { throw .noRequest(for: changes) }
         self.init(changes: changes, request: request)
         id = try Problem.checking("id") { () throws(ModelError) in
             try given.id.map { text throws(ModelError) in try ModifierID(text) }
@@ -245,6 +240,23 @@ extension Effect {
 }
 
 extension Problem {
+    /// The problem of a modifier without a request, from whose changes none follows.
+    fileprivate static func noRequest(for changes: [ModifierCommand.Change]) -> Problem {
+        guard changes.count == 1, let target = changes.first?.target,
+            !target.isEntity, target.temporary == nil, (try? WebURL(target.text)) == nil
+        else {
+            return Problem(
+                .noRequest,
+                "the modifier has no request, and none follows from its changes"
+            )
+        }
+        return Problem(
+            .noRequest,
+            "the target '\(target)' is a name and not a URL, so no request follows from it",
+            hint: "Give the URL or entity:ORIGIN/TYPE:KEY as the target, or the member request."
+        )
+    }
+
     /// The problem of a modifier with two changes of the same target.
     package static var targetTwice: Problem {
         Problem(

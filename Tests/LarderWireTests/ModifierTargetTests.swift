@@ -86,6 +86,17 @@ struct ModifierTargetTests {
     }
 
     @Test(
+        "A target that is a name says that it is not a URL if the modifier has no request",
+        arguments: ["notes/1", "Todo:2"]
+    )
+    func nameWithoutRequest(name: String) {
+        let target = #"{"id":"\#(name)"}"#
+        for effect in [#"{"type":"delete"}"#, #"{"type":"add","value":{"/a":1}}"#] {
+            expect(Self.json(target, effect), .noRequest, 422, "'\(name)' is a name and not a URL")
+        }
+    }
+
+    @Test(
         "A value that is not a target is refused with its name and place",
         arguments: [
             (#"{}"#, .badRequest, "id"), (#"{"id":7}"#, .badRequest, "target.id"),
