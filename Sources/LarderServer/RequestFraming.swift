@@ -289,8 +289,14 @@ extension Exchange {
 }
 
 extension Problem {
+    /// The problem of an id under which nothing is cached; only a URL can be fetched.
     static func miss(_ id: EntryID) -> Problem {
-        Problem(.miss, "nothing is cached under '\(id)'")
+        let detail = "nothing is cached under '\(id)'"
+        if id.isEntity {
+            return Problem(.miss, detail, hint: "Fetch the URL of an answer that shows it.")
+        }
+        guard !id.text.hasScheme else { return Problem(.miss, detail) }
+        return Problem(.miss, detail, hint: "Put it first: PUT /v1/entries/ID.")
     }
 
     /// Turns an error of the parser into a problem for the client.

@@ -47,6 +47,23 @@ struct EntryTests {
         }
     }
 
+    @Test(
+        "A miss says how to get an entry: a URL is fetched, a name is put",
+        arguments: [
+            ("notes%2F2", "Put it first"),
+            ("https%3A%2F%2Fapi.example.com%2Fnone", "Fetch it with a policy"),
+            ("entity:example/User:8", "Fetch the URL of an answer"),
+        ]
+    )
+    func hintOfAMiss(id: String, hint: String) async throws {
+        try await ServerFixture.run(rules: .standard) { server in
+            let client = try await server.connect()
+            let problem = try await client.ask("GET", "/v1/entries/\(id)").problem()
+            #expect(problem.kind == .miss)
+            #expect(problem.hint.hasPrefix(hint), "\(problem.hint)")
+        }
+    }
+
     @Test("An entry's headers say all that is known of it")
     func headersOfAnEntry() async throws {
         try await ServerFixture.run { server in
