@@ -252,6 +252,9 @@ expect_equal "with the size of its body" 1 "$(jq --slurp '.[0].request.body_byte
 run queue show refused-1 --json
 expect_equal "queue show --json is what the daemon sent" \
     "$(request GET /v1/modifiers/refused-1 && cat "$work/body")" "$(<"$work/out")"
+run queue show refused-1
+expect_match "queue show claims of a failed write only that no JSON value is known without it" \
+    "without it +no JSON value is known" "$(<"$work/out")"
 run queue retry --state unknown --yes
 expect_equal "where none is in a state, that is said" \
     "0||cachectl: no write is in the state 'unknown'" "$(said)"

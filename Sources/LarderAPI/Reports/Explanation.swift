@@ -217,7 +217,7 @@ public struct ViewReport: Codable, Equatable, Sendable {
 
 /// Whether a target shows a value.
 public struct ViewState: WireEnum {
-    /// Nothing is known of the target.
+    /// Nothing is known of the target; of a settled modifier, no JSON value is.
     public static let unknown = ViewState(rawValue: "unknown")
     /// The target is deleted.
     public static let deleted = ViewState(rawValue: "deleted")

@@ -305,7 +305,8 @@ extension ViewReport {
         switch state {
         case .deleted: return "it is gone"
         case .value: break
-        default: return "nothing is known"
+        // A dead letter keeps values that are JSON only.
+        default: return "no JSON value is known"
         }
         guard let body else { return "\(bodyBytes ?? 0) bytes" }
         let count = body.bytes.count
