@@ -151,6 +151,18 @@ class WriteState:
     discard = action("discard", "Gives it up, although the origin may have applied it.")
 
     @operation
+    async def edit(self, changes: Sequence[Members], request: Members | None = None) -> None:
+        """Replaces its changes and its request; a write that has failed then needs `retry`.
+
+        Without `request` it follows from the changes, as in a new write. The write keeps its id,
+        and the temporary ids of its targets if these are in the changes.
+        """
+        path = path_of("modifiers", self.write_id)
+        members = {"changes": changes, "request": request}
+        answer = await self._core.command("PATCH", path, members, query={})
+        self.state = (await answer.json())["state"]
+
+    @operation
     async def resolve(self, keep: str) -> None:
         """Ends a conflict: `mine` sends it over the value of the origin, `theirs` gives it up."""
         if keep not in ("mine", "theirs"):

@@ -356,7 +356,7 @@ class Core:
         self, method: str, path: str, members: Members, timeout: float | None = REPORT_TIME,
         query: Members | None = None,
     ) -> Answer:  # fmt: skip
-        members = given({"account": None if query else self.account, **members})
+        members = given({"account": self.account if query is None else None, **members})
         members.update({name: duration(members[name]) for name in DURATIONS if name in members})
         headers, body = {"Content-Type": "application/json"}, json.dumps(members).encode()
         return await self.request(method, path, query, body, headers, timeout)

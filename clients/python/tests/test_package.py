@@ -23,7 +23,6 @@ ADMINISTRATION = "administration is the task of cachectl"
 NOT_USED = {
     "readBatch": "get reads one entry; a batch has no method yet",
     "explainEntry": ADMINISTRATION,
-    "editModifier": "a program cancels a write and sends another one",
     "listLanes": ADMINISTRATION,
     "setLane": ADMINISTRATION,
     "listOrigins": ADMINISTRATION,
@@ -92,6 +91,7 @@ def calls(client, url="https://api.example.com/a"):
         client.status,
         write.refresh,
         write.cancel,
+        lambda: write.edit([]),
     ]
 
 

@@ -158,6 +158,38 @@ class WriteTests(DaemonTest):
         self.assertEqual(json.loads(self.origin.ask("GET", path))["done"], True)
 
 
+    def test_a_refused_create_is_edited_and_keeps_its_temporary_id_for_its_dependants(self):
+        self.origin.put("/list", [])
+        url = self.origin.url + "/list"
+        self.origin.control(prefix="/list", method="POST", times=1, status=422)
+        self.offline(True)
+        item = self.client.create(url, {"title": ""})
+        done = self.client.modify(item.id, merge={"done": True})
+        self.offline(False)
+        self.assertTrue(item.wait(30) and done.wait(30))
+        self.assertEqual((item.state, done.report["reason"]), ("failed", "parent_failed"))
+        tea = {"title": "tea"}
+        change = {"target": {"id": item.id}, "effect": {"type": "put", "value": tea}}
+        item.edit([change], request={"method": "POST", "url": url, "body": tea})
+        self.assertEqual(item.state, "failed")
+        item.retry()
+        done.retry()
+        self.assertTrue(item.wait(30) and done.wait(30))
+        self.assertEqual((item.state, done.state), ("confirmed", "confirmed"))
+        value = json.loads(self.origin.ask("GET", item.id[len(self.origin.url) :]))
+        self.assertEqual((value["title"], value["done"]), ("tea", True))
+        with self.assertRaises(larder.TooLate):
+            item.edit([change], request={"method": "POST", "url": url, "body": {}})
+
+    def test_an_edit_of_another_account_is_sent_with_that_account(self):
+        self.offline(True)
+        with larder.Client(self.daemon.socket, account="work") as client:
+            write = client.modify(self.url, merge={"n": 1})
+            write.edit([{"target": {"id": self.url}, "effect": {"type": "merge", "value": {"n": 2}}}])
+            self.assertEqual(write.state, "queued")
+            self.assertEqual(client.get(self.url, policy="cache-only").json()["n"], 2)
+
+
 class RowTests(DaemonTest):
     more = ', normalize: {by_type: true, types: [{type: T, url: "/list/{id}"}]}, modifiers: {created_id: /id}'
 
