@@ -34,7 +34,7 @@ extension HeaderFields {
     ///
     /// Set-Cookie is not among them: it is a secret between the origin and the client that asked.
     package var endToEnd: HeaderFields {
-        let named = listed("Connection")
+        let named = Set(listed("Connection"))
         return HeaderFields(
             fields.filter { field in
                 let name = field.name.lowercased()
