@@ -311,7 +311,7 @@ struct CredentialFileService: Service {
 
 /// Tells systemd in time that the daemon works: as long as a read of the store succeeds.
 ///
-/// It goes on while the server drains.
+/// The service goes on while the server drains.
 struct WatchdogService: Service {
     let watchdog: Watchdog
     let engine: Engine
