@@ -21,6 +21,8 @@ trap 'exit 1' INT TERM
 
 clean_up() {
     local pid
+    # A subshell that is ended before it has reset the traps would run this, too.
+    [[ $BASHPID == "$$" ]] || return
     # No word of the shell on what is killed.
     exec 2>/dev/null
     # Killed outright, nginx would leave its worker behind.
