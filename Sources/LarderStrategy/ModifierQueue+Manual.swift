@@ -10,7 +10,10 @@ extension ModifierQueue {
         now: Duration
     ) throws(Refusal) -> [Action] {
         let slot = try waiting(number)
-        guard !nodes[Int(slot)].isPerhapsApplied else { throw .alreadySent }
+        // The request of a first one has made the changes of the others of its group, too.
+        guard !nodes[Int(slot)].isPerhapsApplied, nodes[Int(slot)].state != .answered else {
+            throw .alreadySent
+        }
         let others = dependants(of: number)
         guard withDependants || others.isEmpty else { throw .hasDependants(others) }
         try beginParting(of: number)

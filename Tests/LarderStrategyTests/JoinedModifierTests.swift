@@ -192,6 +192,22 @@ struct JoinedModifierTests {
         #expect(script.run(actions) == [2])
     }
 
+    @Test("None of a confirmed group that is not shown yet is cancelled (cases 18, 29)")
+    mutating func answered() throws {
+        try beginThree()
+        _ = script.end(1, .confirmed(.none))
+        for number in [first, second, third] {
+            _ = script.queue.answerCommitted(number, now: script.now)
+        }
+        let now = script.now
+        for number in [first, second, third] {
+            #expect(script.queue.state(of: number) == .accepted)
+            #expect(throws: ModifierQueue.Refusal.alreadySent) {
+                try script.queue.cancelAsked(number, withDependants: true, now: now)
+            }
+        }
+    }
+
     @Test("A modifier that leaves its group after a 500 is not cancelled (case 18)")
     mutating func partedAtSend() throws {
         try beginThree()
