@@ -38,11 +38,14 @@ struct Coalescing: Sendable {
         guard let last = others.last else { return nil }
         if rule == .net, let effect = group.effect, let id = last.modifier.targets.first {
             let document = context.origins.document(id, for: first.modifier.scope.uid)
-            let values = TargetValues(try reader.base(of: id), of: id, [effect], document)
-            let isNeedless = [id: [effect]].areShown(
+            let base = try reader.base(of: id)
+            let values = TargetValues(base, of: id, [effect], document)
+            let isShown = [id: [effect]].areShown(
                 in: { _ in values.content },
                 view: { _, _, effects in values.view(effects) }
             )
+            // Over a part of the target, a whole value removes what only the origin knows.
+            let isNeedless = isShown && values.view([effect]).isComplete == !base.isPart
             if isNeedless { return JoinedModifiers(others, nil) }
         }
         return JoinedModifiers(others, group.request)

@@ -456,6 +456,22 @@ struct NetEffectTests {
         #expect(offline.sent == [#"PATCH /note {"liked":false}"#])
     }
 
+    @Test("A put of the members that base has is sent if base is only a part of the target")
+    func part() async throws {
+        try await offline.setPaused(true)
+        let url = try offline.fixture.url("/note")
+        try await offline.write("first", #"{"type":"merge","value":{"n":1}}"#, on: .url(url))
+        try await offline.setPaused(false)
+        _ = try await offline.ends("first")
+        try await offline.setPaused(true)
+        try await offline.write("a", #"{"type":"put","value":{"n":2}}"#, on: .url(url))
+        try await offline.write("b", #"{"type":"merge","value":{"n":1}}"#, on: .url(url))
+        try await offline.setPaused(false)
+        let reports = try await offline.ends("a", "b")
+        #expect(reports.allSatisfy { $0.state == .confirmed })
+        #expect(offline.sent == [#"PATCH /note {"n":1}"#, #"PUT /note {"n":1}"#])
+    }
+
     @Test("A single write is sent although base has its change (case 4)")
     func single() async throws {
         let url = try await offline.url()
