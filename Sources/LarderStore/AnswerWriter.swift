@@ -122,7 +122,11 @@ struct AnswerWriter: WriterPart {
             let saved = try state.rows.entry(name)
             // A row that no pin counts is counted with the writes, or takes what the server says.
             if let row = saved?.claim, row.isTargeted || !row.isPinned && !row.isInPins { continue }
-            let held = if let saved { saved.held } else { try cachedEntity(name, now) }
+            let entity = EntityName(entities.split.keys[number], of: entities.origin)
+            let held: HeldEntity =
+                if let saved { saved.held } else {
+                    try cacheIfAny?.answers.find(entity, in: scope).held ?? .unknown
+                }
             let merged = entities.merged(number, into: held).held
             growth -= saved?.claim.size ?? 0
             if let (entry, bytes) = merged.row(id, of: entities.origin, now) {
@@ -132,18 +136,6 @@ struct AnswerWriter: WriterPart {
             }
         }
         return try entries.refusal(of: answer.entry, found, entityGrowth: growth)
-    }
-
-    private func cachedEntity(
-        _ name: TargetName,
-        _ now: Timestamp
-    ) throws(StoreError) -> HeldEntity {
-        guard let taken = try cacheIfAny?.rows.takeable(name.scope, name.id, now: now) else {
-            return .unknown
-        }
-        defer { taken.release(to: shared) }
-        guard case .inline(let bytes) = taken.body else { return .unknown }
-        return TargetBase(taken.entry, bytes).held
     }
 
     func put(_ entities: NewEntities, now: Timestamp) throws(StoreError) -> EntitiesReceipt {

@@ -57,10 +57,8 @@ struct Hiding: WriterPart {
     private func sharedEntity(_ id: EntryID) throws(StoreError) -> HeldEntity {
         let place = shared.sharedName(id)
         if let saved = try state.rows.entry(place), saved.entry != nil { return saved.held }
-        guard let cache = try cacheIfAny, let row = try cache.rows.find(place.scope, id) else {
-            return .unknown
-        }
-        return try cache.rows.read(row.key) { $0.entity?.held } ?? .unknown
+        guard let name = id.entity else { return .unknown }
+        return try cacheIfAny?.answers.find(name, in: place.scope).held ?? .unknown
     }
 
     func isHidden(_ id: EntryID, from scope: ScopeKey) throws(StoreError) -> Bool {
