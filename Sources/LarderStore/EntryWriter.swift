@@ -247,11 +247,7 @@ struct EntryWriter: WriterPart {
             return .done(try cache.eviction.delete(scope, id, client: client))
         }
         let revision = try revisions.next()
-        if let event {
-            try state.views.log(Change(revision, scope.scope, event))
-            try cacheIfAny?.rows.removeQuietly(scope, id)
-            try evictTombstone(atURLOf: found, .request, client, revision)
-        }
+        if let event { try tellRemoval(of: found, event, revision) }
         return .done(RemovalReceipt(kind: kind, revision: revision))
     }
 
@@ -265,17 +261,22 @@ struct EntryWriter: WriterPart {
         afterCommit { [index = shared.residency] in index.removeGivenUp(name) }
     }
 
-    /// Evicts what the cache has of an entity's own URL from before a durable row of the entity.
-    func evictTombstone(
-        atURLOf entity: DurableRow,
-        _ reason: EvictionReason,
-        _ client: ClientTag?,
+    /// Tells watchers that a durable row is removed, and leaves nothing of it in the cache.
+    ///
+    /// A tombstone at an evicted entity's own URL goes too, if it is from before the row.
+    func tellRemoval(
+        of found: DurableRow,
+        _ event: Change.Event,
         _ revision: Revision
     ) throws(StoreError) {
-        let (name, last) = (entity.name, entity.revision)
+        let name = found.name
+        try state.views.log(Change(revision, name.scope.scope, event))
+        guard let cache = try cacheIfAny else { return }
+        try cache.rows.removeQuietly(name.scope, name.id)
+        guard case .evict(_, let reason, let client) = event else { return }
         var step: Revision? = revision
-        try cacheIfAny?.eviction
-            .evictTombstone(atURLOf: name, before: last, reason, client, &step)
+        try cache.eviction
+            .evictTombstone(atURLOf: name, before: found.revision, reason, client, &step)
     }
 
     /// Raises the tombstone at an entity's own URL, if nothing is known of the entity.

@@ -232,10 +232,7 @@ struct Pinning: WriterPart {
             return true
         }
         let event = Change.Event.evict(id, .request, client: client)
-        let revision = try revisions.next()
-        try state.views.log(Change(revision, scope.scope, event))
-        try cacheIfAny?.rows.removeQuietly(scope, id)
-        try entries.evictTombstone(atURLOf: found, .request, client, revision)
+        try entries.tellRemoval(of: found, event, try revisions.next())
         return true
     }
 

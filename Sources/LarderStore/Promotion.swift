@@ -367,12 +367,10 @@ struct Demotion: WriterPart {
             }
             try entries.removeDurable(found)
             guard let reason else { continue }
-            try cacheIfAny?.rows.removeQuietly(name.scope, name.id)
             let revision = if let step { step } else { try revisions.next() }
             step = revision
             let event = Change.Event.evict(name.id, reason, client: nil)
-            try state.views.log(Change(revision, name.scope.scope, event))
-            try entries.evictTombstone(atURLOf: found, reason, nil, revision)
+            try entries.tellRemoval(of: found, event, revision)
         }
     }
 }
