@@ -87,13 +87,6 @@ struct Hiding: WriterPart {
 }
 
 extension StateReader {
-    func keepers(of id: EntryID) throws(StoreError) -> [Scope] {
-        try connection.statement(
-            "SELECT scope FROM claim INDEXED BY claim_keeper WHERE id = :id AND shared = 1",
-            (":id", id.text)
-        ).all { $0.scope(.only) }
-    }
-
     /// Whether the shared row is hidden from the user of a scope; nil without an entry here.
     func isHidden(_ id: EntryID, from scope: ScopeKey) throws(StoreError) -> Bool? {
         let sql = """

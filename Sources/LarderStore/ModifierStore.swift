@@ -128,7 +128,9 @@ package struct ModifierStore: Sendable {
     ) async throws(StoreError) -> [ScopeKey] {
         guard scope.scope == .shared else { return [scope] }
         return try await store.read { reader throws(StoreError) in
-            try reader.stateReader().keepers(of: id).map(reader.key(for:))
+            let connection = try reader.stateReader().connection
+            let keepers = try connection.statement(DurableStatement.keepers.sql, (":id", id.text))
+            return try keepers.all { $0.scope(EntryColumn.scope).map(reader.key(for:)) }
         }
     }
 
