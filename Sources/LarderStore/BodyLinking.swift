@@ -114,25 +114,26 @@ struct BodyLinking: WriterPart {
         guard !name.id.isEntity, bytes.count > Limits.inlineBodyBytesMax else {
             return .inline(bytes)
         }
-        let upload: UploadID
-        switch file {
-        case .state: upload = try state.beginUpload(name, as: purpose)
-        case .cache: upload = try cache.beginUpload()
-        }
+        let upload =
+            switch file {
+            case .state: try state.beginUpload(name, as: purpose)
+            case .cache: try cache.beginUpload()
+            }
         do throws(StoreError) {
-            var rest = bytes[...]
-            while !rest.isEmpty {
-                let chunk = Array(rest.prefix(Limits.inlineBodyBytesMax))
-                switch file {
-                case .state: try state.append(chunk, to: upload)
-                case .cache: try cache.append(chunk, to: upload, now: shared.now())
-                }
-                rest = rest.dropFirst(chunk.count)
+            for chunk in bytes.chunks(of: Limits.inlineBodyBytesMax) {
+                try append(chunk, to: upload, now: shared.now())
             }
             return .uploaded(upload)
         } catch {
             try forget(.uploaded(upload))
             throw error
+        }
+    }
+
+    func append(_ chunk: [UInt8], to upload: UploadID, now: Timestamp) throws(StoreError) {
+        switch upload.file {
+        case .state: try state.append(chunk, to: upload)
+        case .cache: try cache.append(chunk, to: upload, now: now)
         }
     }
 

@@ -37,10 +37,7 @@ package struct BodyStore: Sendable {
         now: Timestamp
     ) async throws(StoreError) {
         try await commits.submit { writer throws(StoreError) in
-            switch upload.file {
-            case .cache: try writer.cache.append(chunk, to: upload, now: now)
-            case .state: try writer.state.append(chunk, to: upload)
-            }
+            try writer.bodies.append(chunk, to: upload, now: now)
         }
     }
 

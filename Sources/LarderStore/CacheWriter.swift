@@ -209,8 +209,6 @@ final class CacheWriter {
     }
 
     func forget(_ upload: UploadID) { state.totals.bytes -= state.bodies.forget(upload) }
-
-    func removeBodies() throws(StoreError) { try bodies.removeStep(shared.leases, &state.bodies) }
 }
 
 struct CacheWriterState {

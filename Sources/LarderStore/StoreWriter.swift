@@ -207,7 +207,8 @@ final class StoreWriter: WriterPart {
         switch step {
         case .removeBodies(.state):
             try state.bodies.removeStep(shared.stateLeases, &stateWriter.memory.bodies)
-        case .removeBodies(.cache): try cache.removeBodies()
+        case .removeBodies(.cache):
+            try cache.bodies.removeStep(shared.leases, &cacheWriter.state.bodies)
         case .shrinkCache: try cache.eviction.shrinkStep(now: now)
         case .sweepEntities: try cache.eviction.sweepStep()
         }
