@@ -291,7 +291,7 @@ package struct AnswerReader {
 
     private func references() throws(StoreError) -> ReferenceReader {
         let saved = shared.residency.isEmpty ? nil : try reader.stateReader().references
-        let cached = try reader.cache.reading { file throws(StoreError) in try file.references() }
+        let cached = try reader.cache.reading { $0.references }
         let tables = [saved, cached].compactMap { $0 }
         return ReferenceReader(tables: tables, residency: shared.residency)
     }
@@ -374,7 +374,7 @@ package struct AnswerReader {
             return try reader.openStateReader().references.skeleton(row.skeleton)
         }
         return try reader.cache.reading { file throws(StoreError) in
-            try file.references().skeleton(row.skeleton)
+            try file.references.skeleton(row.skeleton)
         } ?? nil
     }
 }

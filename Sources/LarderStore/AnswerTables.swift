@@ -1,10 +1,132 @@
 import LarderModel
 import LarderNormalize
 
+/// The skeleton and the references of a normalized answer, which its row has besides its template.
+struct AnswerForm: Sendable {
+    let skeleton: Skeleton
+    /// XXH3-64 of the template.
+    let checksum: Int64
+    let references: [Reference]
+    let origin: OriginName
+
+    init(_ template: Template, _ skeleton: Skeleton, of origin: OriginName) {
+        self.skeleton = skeleton
+        self.origin = origin
+        checksum = template.bytes.withUnsafeBytes { Checksum.chunk($0) }
+        references = template.references(skeleton)
+    }
+
+    /// The bytes that it counts in `state.db`, where each row counts its own skeleton.
+    var size: Int64 { ReferenceTable.size(of: references) + Int64(skeleton.bytes.count) }
+}
+
+enum ReferenceColumn: Int32, TableColumn {
+    case child, parent, members, id, skeleton
+
+    static let ofParents = list([.parent, .members, .id, .skeleton])
+}
+
 /// The skeletons of normalized answers in one file, and which row refers to which entity, by the
 /// keys of the rows.
-struct AnswerTables {
+final class ReferenceTable {
+    struct Parent {
+        let key: RowKey
+        let id: EntryID
+        let skeleton: Int64?
+        let place: Reference.Place
+    }
+
+    let file: BodyFile
     let connection: SQLiteConnection
+    private let parentsOf: String
+    /// Skeletons that were read last.
+    ///
+    /// A skeleton never changes under its number.
+    private var skeletons: [Int64: Skeleton] = [:]
+    private var keptBytes = 0
+
+    init(_ connection: SQLiteConnection, of file: BodyFile) {
+        (self.connection, self.file) = (connection, file)
+        parentsOf =
+            file == .cache
+            ? """
+            SELECT \(ReferenceColumn.ofParents) FROM reference JOIN entry ON entry.key = parent
+            WHERE child = :child
+            """
+            : """
+            SELECT \(ReferenceColumn.ofParents) FROM reference JOIN claim ON claim = parent
+            WHERE child = (SELECT claim FROM claim WHERE scope = :scope AND id = :id)
+            """
+    }
+
+    func parents(
+        of child: RowKey,
+        _ name: TargetName?,
+        limit: Int = .max
+    ) throws(StoreError) -> [Parent] {
+        let rows: SQLiteStatement
+        if file == .cache {
+            rows = try connection.statement(parentsOf, (":child", child.number))
+        } else {
+            guard let name else { return [] }
+            rows = try connection.statement(parentsOf, of: name)
+        }
+        return try rows.all(atMost: limit) { row in
+            guard let id = row.entryID(ReferenceColumn.id) else { return nil }
+            let skeleton = row.integerOrNil(ReferenceColumn.skeleton)
+            let bytes = row.bytes(ReferenceColumn.members)
+            return Parent(
+                key: name.map { RowKey($0.scope, id) }
+                    ?? RowKey(row.integer(ReferenceColumn.parent)),
+                id: id,
+                skeleton: skeleton,
+                place: skeleton == nil ? .init(membersIn: bytes) : .init(listsIn: bytes)
+            )
+        }
+    }
+
+    func skeleton(_ number: Int64) throws(StoreError) -> Skeleton? {
+        if let known = skeletons[number] { return known }
+        let sql = "SELECT data FROM skeleton WHERE skeleton = :skeleton"
+        let found = try connection.statement(sql, (":skeleton", number)).first { row in
+            try? Skeleton(Array(row.bytes(.only)))
+        }
+        guard let skeleton = found else { return nil }
+        guard skeleton.bytes.count <= Limits.skeletonsKeptBytesMax / 8 else { return skeleton }
+        if keptBytes + skeleton.bytes.count > Limits.skeletonsKeptBytesMax { forget() }
+        skeletons[number] = skeleton
+        keptBytes += skeleton.bytes.count
+        return skeleton
+    }
+
+    /// The form of a normalized answer of this file; nil if it is damaged.
+    func form(of row: NormalizedRow) throws(StoreError) -> AnswerForm? {
+        guard let origin = row.entry.origin, let skeleton = try skeleton(row.skeleton),
+            let template = try? Template(row.template, skeleton)
+        else { return nil }
+        return AnswerForm(template, skeleton, of: origin)
+    }
+
+    /// Drops the kept skeletons after a rollback, because other skeletons may get their numbers.
+    func forget() {
+        skeletons.removeAll()
+        keptBytes = 0
+    }
+
+    func isReferred(to child: RowKey, by holds: (RowKey) -> Bool) throws(StoreError) -> Bool {
+        var known: Set<RowKey> = [child]
+        var waiting = [child]
+        while let next = waiting.popLast(), known.count < Limits.followedParentsMax {
+            let parents = try parents(of: next, nil, limit: Limits.followedParentsMax)
+            for parent in parents where known.insert(parent.key).inserted {
+                if holds(parent.key) { return true }
+                if parent.skeleton == nil { waiting.append(parent.key) }
+            }
+        }
+        return false
+    }
+
+    // MARK: Changes
 
     static func size(of references: [Reference]) -> Int64 {
         Int64(references.reduce(0) { $0 + Limits.referenceOverheadBytes + $1.place.stored.count })
@@ -93,131 +215,6 @@ struct AnswerTables {
         try connection
             .statement("UPDATE skeleton SET answers = answers + :added WHERE skeleton = :skeleton")
             .run((":skeleton", skeleton), (":added", added))
-    }
-}
-
-/// The skeleton and the references of a normalized answer, which its row has besides its template.
-struct AnswerForm: Sendable {
-    let skeleton: Skeleton
-    /// XXH3-64 of the template.
-    let checksum: Int64
-    let references: [Reference]
-    let origin: OriginName
-
-    init(_ template: Template, _ skeleton: Skeleton, of origin: OriginName) {
-        self.skeleton = skeleton
-        self.origin = origin
-        checksum = template.bytes.withUnsafeBytes { Checksum.chunk($0) }
-        references = template.references(skeleton)
-    }
-
-    /// The bytes that it counts in `state.db`, where each row counts its own skeleton.
-    var size: Int64 { AnswerTables.size(of: references) + Int64(skeleton.bytes.count) }
-}
-
-enum ReferenceColumn: Int32, TableColumn {
-    case child, parent, members, id, skeleton
-
-    static let ofParents = list([.parent, .members, .id, .skeleton])
-}
-
-final class ReferenceTable {
-    struct Parent {
-        let key: RowKey
-        let id: EntryID
-        let skeleton: Int64?
-        let place: Reference.Place
-    }
-
-    let file: BodyFile
-    let connection: SQLiteConnection
-    private let parentsOf: SQLiteStatement
-    /// Skeletons that were read last.
-    ///
-    /// A skeleton never changes under its number.
-    private var skeletons: [Int64: Skeleton] = [:]
-    private var keptBytes = 0
-
-    init(_ connection: SQLiteConnection, of file: BodyFile) throws(StoreError) {
-        (self.connection, self.file) = (connection, file)
-        parentsOf = try connection.prepare(
-            file == .cache
-                ? """
-                SELECT \(ReferenceColumn.ofParents) FROM reference JOIN entry ON entry.key = parent
-                WHERE child = :child
-                """
-                : """
-                SELECT \(ReferenceColumn.ofParents) FROM reference JOIN claim ON claim = parent
-                WHERE child = (SELECT claim FROM claim WHERE scope = :scope AND id = :id)
-                """
-        )
-    }
-
-    func parents(
-        of child: RowKey,
-        _ name: TargetName?,
-        limit: Int = .max
-    ) throws(StoreError) -> [Parent] {
-        if file == .cache {
-            parentsOf.bind(":child", child.number)
-        } else {
-            guard let name else { return [] }
-            parentsOf.bind((":scope", name.scope.text), (":id", name.id.text))
-        }
-        defer { parentsOf.reset() }
-        return try parentsOf.all(atMost: limit) { row in
-            guard let id = row.entryID(ReferenceColumn.id) else { return nil }
-            let skeleton = row.integerOrNil(ReferenceColumn.skeleton)
-            let bytes = row.bytes(ReferenceColumn.members)
-            return Parent(
-                key: name.map { RowKey($0.scope, id) }
-                    ?? RowKey(row.integer(ReferenceColumn.parent)),
-                id: id,
-                skeleton: skeleton,
-                place: skeleton == nil ? .init(membersIn: bytes) : .init(listsIn: bytes)
-            )
-        }
-    }
-
-    func skeleton(_ number: Int64) throws(StoreError) -> Skeleton? {
-        if let known = skeletons[number] { return known }
-        let sql = "SELECT data FROM skeleton WHERE skeleton = :skeleton"
-        let found = try connection.statement(sql, (":skeleton", number)).first { row in
-            try? Skeleton(Array(row.bytes(.only)))
-        }
-        guard let skeleton = found else { return nil }
-        guard skeleton.bytes.count <= Limits.skeletonsKeptBytesMax / 8 else { return skeleton }
-        if keptBytes + skeleton.bytes.count > Limits.skeletonsKeptBytesMax { forget() }
-        skeletons[number] = skeleton
-        keptBytes += skeleton.bytes.count
-        return skeleton
-    }
-
-    /// The form of a normalized answer of this file; nil if it is damaged.
-    func form(of row: NormalizedRow) throws(StoreError) -> AnswerForm? {
-        guard let origin = row.entry.origin, let skeleton = try skeleton(row.skeleton),
-            let template = try? Template(row.template, skeleton)
-        else { return nil }
-        return AnswerForm(template, skeleton, of: origin)
-    }
-
-    /// Drops the kept skeletons after a rollback, because other skeletons may get their numbers.
-    func forget() {
-        skeletons.removeAll()
-        keptBytes = 0
-    }
-
-    func isReferred(to child: RowKey, by holds: (RowKey) -> Bool) throws(StoreError) -> Bool {
-        var known: Set<RowKey> = [child]
-        var waiting = [child]
-        while let next = waiting.popLast(), known.count < Limits.followedParentsMax {
-            let parents = try parents(of: next, nil, limit: Limits.followedParentsMax)
-            for parent in parents where known.insert(parent.key).inserted {
-                if holds(parent.key) { return true }
-                if parent.skeleton == nil { waiting.append(parent.key) }
-            }
-        }
-        return false
     }
 }
 

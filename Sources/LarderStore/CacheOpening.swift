@@ -275,7 +275,7 @@ final class CacheFile {
         self.connection = connection
         statements = try PreparedStatements(connection)
         log = try ChangeLog(connection, hasModifiers: false)
-        references = try ReferenceTable(connection, of: .cache)
+        references = ReferenceTable(connection, of: .cache)
         hidden = HiddenTable(connection, key: "key")
         wal = WriteAheadLog(of: connection)
         stamp = FileStamp(database.path)

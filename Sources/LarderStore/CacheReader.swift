@@ -115,7 +115,7 @@ final class ReaderFile {
     let get: SQLiteStatement
     var chunks: ChunkReader { ChunkReader(connection: connection) }
     let hidden: HiddenTable
-    private var madeReferences: ReferenceTable?
+    let references: ReferenceTable
 
     init(_ database: DatabaseFile, cacheBytes: Int64, _ generation: Generation) throws(StoreError) {
         self.generation = generation
@@ -124,6 +124,7 @@ final class ReaderFile {
         end = try connection.prepare("COMMIT")
         get = try connection.prepare("SELECT \(EntryColumn.list) FROM entry WHERE key = :key")
         hidden = HiddenTable(connection, key: "key")
+        references = ReferenceTable(connection, of: .cache)
     }
 
     @inline(__always)
@@ -136,12 +137,5 @@ final class ReaderFile {
     func lastStep() throws(StoreError) -> Revision {
         let last = try connection.statement("SELECT value FROM meta WHERE name = 'rev'")
         return Revision(try last.first { $0.integer(.only) } ?? 0)
-    }
-
-    func references() throws(StoreError) -> ReferenceTable {
-        if let madeReferences { return madeReferences }
-        let made = try ReferenceTable(connection, of: .cache)
-        madeReferences = made
-        return made
     }
 }

@@ -51,7 +51,6 @@ final class CacheWriter {
     var chunks: ChunkReader { ChunkReader(connection: connection) }
     var changeLog: ChangeLog { open.log }
     var references: ReferenceTable { open.references }
-    var tables: AnswerTables { AnswerTables(connection: connection) }
     var hidden: HiddenTable { open.hidden }
 
     var rows: CachedRows { CachedRows(cache: self) }

@@ -177,7 +177,7 @@ struct CachedAnswers {
             try replaceReferences(of: found.key, references, found.name.origin, step.scope)
         }
         let size =
-            entry.rowSize(in: step.scope, isChunked: false) + AnswerTables.size(of: references)
+            entry.rowSize(in: step.scope, isChunked: false) + ReferenceTable.size(of: references)
         try cache.rows.write(
             entry,
             at: found.key,
@@ -241,9 +241,9 @@ struct CachedAnswers {
         let key = RowKey(step.scope, entry.id)
         let size =
             entry.rowSize(in: step.scope, dataBytes: template.count)
-            + AnswerTables.size(of: form.references)
+            + ReferenceTable.size(of: form.references)
         try cache.room.checkSize(size, bodyBytes: entry.body.byteCount)
-        let skeleton = try cache.tables.take(form.skeleton, insteadOf: old?.skeleton)
+        let skeleton = try cache.references.take(form.skeleton, insteadOf: old?.skeleton)
         cache.state.totals.bytes += skeleton.added
         if let old {
             let (kind, body) = (old.kind, old.body)
@@ -307,10 +307,10 @@ struct CachedAnswers {
     ) throws(StoreError) {
         if let body { try cache.bodies.unlink(body, &cache.state.bodies) }
         if let skeleton, skeleton != new {
-            cache.state.totals.bytes -= try cache.tables.release(skeleton)
+            cache.state.totals.bytes -= try cache.references.release(skeleton)
         }
         guard new == nil, skeleton != nil || kind == .entity else { return }
-        cache.state.noteOrphans(try cache.tables.removeReferences(of: key.number))
+        cache.state.noteOrphans(try cache.references.removeReferences(of: key.number))
     }
 
     // MARK: References
@@ -329,7 +329,7 @@ struct CachedAnswers {
             let child = RowKey(scope, EntryID(EntityName(reference.key, of: origin)))
             wanted[child.number, default: []] += reference.place.stored
         }
-        cache.state.noteOrphans(try cache.tables.setReferences(of: key.number, wanted))
+        cache.state.noteOrphans(try cache.references.setReferences(of: key.number, wanted))
     }
 
     func sizeOfReferred(by key: RowKey) throws(StoreError) -> Int64 {

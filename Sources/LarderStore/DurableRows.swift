@@ -30,14 +30,14 @@ struct DurableRows {
             let child = try makeRow(TargetName(scope, id), with: row)
             wanted[child, default: []] += reference.place.stored
         }
-        try noteReleasable(try state.tables.setReferences(of: row.number, wanted), scope)
+        try noteReleasable(try state.references.setReferences(of: row.number, wanted), scope)
         guard scope == state.shared.sharedScope else { return }
         for child in wanted.keys { try state.keepers.countReferred(child) }
     }
 
     private func removeReferences(of row: DurableRow) throws(StoreError) {
         guard row.skeleton != nil || row.kind == .entity else { return }
-        try noteReleasable(try state.tables.removeReferences(of: row.number), row.name.scope)
+        try noteReleasable(try state.references.removeReferences(of: row.number), row.name.scope)
     }
 
     /// The number of an id's row; a missing row is created, and waits to be filled.
@@ -65,7 +65,7 @@ struct DurableRows {
 
     private func letGo(of row: DurableRow) throws(StoreError) {
         if let body = row.body { try state.bodies.unlink(body, &state.memory.bodies) }
-        if let skeleton = row.skeleton { _ = try state.tables.release(skeleton) }
+        if let skeleton = row.skeleton { _ = try state.references.release(skeleton) }
         try removeReferences(of: row)
         _ = try endHiding(row, since: nil)
     }
@@ -178,9 +178,9 @@ struct DurableRows {
         statement.bind(DurableColumn.reason, trouble?.reason)
         var skeleton: Int64?
         if let form = new.form {
-            skeleton = try state.tables.take(form.skeleton, insteadOf: row.skeleton).number
+            skeleton = try state.references.take(form.skeleton, insteadOf: row.skeleton).number
         }
-        if let old = row.skeleton, old != skeleton { _ = try state.tables.release(old) }
+        if let old = row.skeleton, old != skeleton { _ = try state.references.release(old) }
         statement.bind(EntryColumn.skeleton, skeleton)
         statement.bind(EntryColumn.checksum, new.form?.checksum)
         try statement.run()

@@ -22,7 +22,7 @@ final class StateReader {
     ) throws(StoreError) {
         self.connection = connection
         self.shared = shared
-        references = try ReferenceTable(connection, of: .state)
+        references = ReferenceTable(connection, of: .state)
         isHeld = isInTransaction
         get = try connection.prepare(
             """

@@ -6,7 +6,7 @@ final class StateWriter {
     let connection: SQLiteConnection
     let statements: PreparedStatements<DurableStatement>
     var bodies: BodyTable { BodyTable(connection: connection, file: .state) }
-    var tables: AnswerTables { AnswerTables(connection: connection) }
+    var references: ReferenceTable { reader.references }
     let hidden: HiddenTable
     let queue: PreparedStatements<QueueStatement>
     private var configuration: StoreConfiguration { shared.configuration }

@@ -70,7 +70,7 @@ struct AnswerAudit {
         _ number: (EntryID) throws -> Int64?
     ) throws {
         var expected: Set<[Int64]> = []
-        let reader = try ReferenceTable(connection, of: table == "entry" ? .cache : .state)
+        let reader = ReferenceTable(connection, of: table == "entry" ? .cache : .state)
         let rows = try connection.prepare("SELECT \(columns) FROM \(table) WHERE kind IS NOT NULL")
         while try rows.step() {
             let row = EntryRow(rows)
