@@ -97,6 +97,7 @@ struct ChangeLog {
         more: [EntryID],
         to state: inout ChangeLogState
     ) throws(StoreError) {
+        if !state.isBegun { try begin(&state) }
         if state.step == change.revision {
             state.place += 1
         } else {
@@ -114,15 +115,17 @@ struct ChangeLog {
 
     /// Empties the log, which begins again after this step: the step has more changes than fit.
     private func restart(after change: Change, _ state: inout ChangeLogState) throws(StoreError) {
-        try connection.statement("DELETE FROM change_log").run()
         (state.rows, state.bytes) = (0, 0)
         state.start = max(state.start, change.revision)
-        try begin(state)
+        try begin(&state)
     }
 
-    func begin(_ state: ChangeLogState) throws(StoreError) {
+    /// Has the file say from where on the log is whole; rows that do not count go.
+    func begin(_ state: inout ChangeLogState) throws(StoreError) {
+        if state.rows == 0 { try connection.statement("DELETE FROM change_log").run() }
         try connection.statement("UPDATE change_log_start SET rev = :rev WHERE one = 1")
             .run((":rev", state.start.number))
+        state.isBegun = true
     }
 
     func remove(_ scopes: RowScopes, _ state: inout ChangeLogState) throws(StoreError) {
@@ -167,7 +170,7 @@ struct ChangeLog {
             state.bytes -= oldest.integer("bytes")
             state.start = max(state.start, Revision(oldest.integer("change") / Self.places))
         }
-        try begin(state)
+        try begin(&state)
     }
 
     /// Binds the row of a change and of `more` ids; returns the row's size as SQLite counts it.
@@ -382,11 +385,9 @@ struct CacheLog {
 
     private func beginIfDue() throws(StoreError) {
         guard !cache.state.log.isBegun else { return }
-        if cache.state.log.rows == 0 { try cache.connection.execute("DELETE FROM change_log") }
-        try cache.changeLog.begin(cache.state.log)
+        try cache.changeLog.begin(&cache.state.log)
         try cache.setMeta("boot", cache.configuration.boot)
         try cache.setMeta("closed_at", nil)
-        cache.state.log.isBegun = true
     }
 
     func close() throws(StoreError) {

@@ -15,11 +15,6 @@ struct ViewLog {
             let viewers = try state.keepers.of(id).filter(\.isTargeted)
             change.hiddenFrom = viewers.map(\.name.scope.scope)
         }
-        if !state.memory.log.isBegun {
-            if state.memory.log.rows == 0 { try state.connection.execute("DELETE FROM change_log") }
-            try state.log.begin(state.memory.log)
-            state.memory.log.isBegun = true
-        }
         try state.log.append(change, to: &state.memory.log)
     }
 
