@@ -224,12 +224,9 @@ enum DurableStatement: Int, PreparedStatement {
     }
 
     /// Clears the answer of a row; the request of a read with a body stays, to ask for it again.
-    static let cleared = """
-        kind = NULL, stored_at = NULL, fresh_until = NULL, status = NULL, media_type = NULL,
-        etag = NULL, last_modified = NULL, headers = NULL, bytes = NULL, json = NULL,
-        digest_high = NULL, digest_low = NULL, body = NULL, data = NULL, skeleton = NULL,
-        checksum = NULL
-        """
+    static let cleared = EntryColumn.allCases
+        .filter(EntryColumn.put.subtracting([.rev, .origin, .request]).contains)
+        .map { "\($0.name) = NULL" }.joined(separator: ", ")
 
     private static let name: Set<EntryColumn> = [.scope, .id, .origin]
     private static let made: Set<DurableColumn> = [
