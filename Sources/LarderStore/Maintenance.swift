@@ -161,7 +161,9 @@ struct Maintenance {
                 try writer.demotion.prepare(batch, now: now)
             }
             free += prepared.map(\.name)
-            releases += await copied(prepared, now)
+            for release in prepared {
+                if let ready = await copied(release, now) { releases.append(ready) }
+            }
         }
         guard !free.isEmpty else { return [] }
         let isSynced = try await commits.outsideTransaction { writer throws(StoreError) in
@@ -178,23 +180,12 @@ struct Maintenance {
         return free
     }
 
-    /// Copies large bodies into the cache; returns the releases that may be removed then.
-    private func copied(_ prepared: [Release], _ now: Timestamp) async -> [Release] {
-        var releases: [Release] = []
-        for release in prepared {
-            guard case .large(let body) = release else {
-                releases.append(release)
-                continue
-            }
-            if let release = await copied(body, now) { releases.append(release) }
-        }
-        return releases
-    }
-
-    /// Copies a released row's large body into the cache, and returns how the row may leave.
+    /// Copies a released row's body into the cache if it is large, and returns how the row may
+    /// leave.
     ///
     /// Nil means that the next round has to try again. Other rows leave meanwhile.
-    private func copied(_ large: LargeBody, _ now: Timestamp) async -> Release? {
+    private func copied(_ release: Release, _ now: Timestamp) async -> Release? {
+        guard case .large(let large) = release else { return release }
         do throws(StoreError) {
             return try await store.submit(now: now, promotes: false) {
                 writer throws(StoreError) -> CommandResult<Release?> in
