@@ -68,7 +68,8 @@ struct Hiding: WriterPart {
         {
             return isHidden
         }
-        return try cacheIfAny?.hiding.isHidden(id, from: scope) ?? false
+        let key = RowKey(shared.sharedScope, id)
+        return try cacheIfAny?.hidden.contains(key.number, scope.text) ?? false
     }
 
     func takeMarks(of name: TargetName) throws(StoreError) {
@@ -193,12 +194,6 @@ struct CacheHiding {
         guard let row = try cache.rows.find(name.scope, name.id) else { return }
         try unhide(row.key)
         for mark in marks { try hide(row.key, mark) }
-    }
-
-    func isHidden(_ id: EntryID, from scope: ScopeKey) throws(StoreError) -> Bool {
-        guard cache.shared.mayHideRows else { return false }
-        let key = RowKey(cache.shared.sharedScope, id)
-        return try cache.hidden.contains(key.number, scope.text)
     }
 
     /// Removes the marks of a row, with `revision` those that were not set later; whether there
