@@ -48,15 +48,11 @@ struct Mixing: WriterPart {
             let bytes = mix.body.bytes,
             let split = shared.origins.split(new.entry.id, entities.origin, bytes)
         else { return nil }
-        var placed = NewEntities(
-            split,
-            of: entities.origin,
-            in: entities.scope,
-            // Earlier than all that is known of the entities, so that it changes none.
-            fetch: Revision(0),
-            cause: entities.cause,
-            hidesShared: entities.hidesShared
-        )
+        var placed = entities
+        placed.split = split
+        // Earlier than all that is known of the entities, so that it changes none.
+        placed.fetch = Revision(0)
+        placed.kept = [:]
         let kept = Dictionary(
             uniqueKeysWithValues: entities.kept.map { (entities.split.keys[$0.key], $0.value) }
         )

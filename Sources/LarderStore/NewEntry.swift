@@ -164,8 +164,8 @@ package struct StoreTotals: Equatable, Sendable {
 package struct NewEntities: Sendable {
     package let scope: ScopeKey
     package let origin: OriginName
-    package let split: Split
-    package let fetch: Revision
+    package internal(set) var split: Split
+    package internal(set) var fetch: Revision
     package let cause: ChangeCause
     package let hidesShared: Bool
     /// The members that an entity keeps, by its number: writes have touched them since the fetch.
