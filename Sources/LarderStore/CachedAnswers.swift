@@ -29,8 +29,8 @@ struct CachedAnswers {
         _ saved: SavedEntities,
         now: Timestamp
     ) throws(StoreError) -> AnswerReceipt {
-        var step = Step(answer.entities, saved, now)
-        step.start = answer.entry.start ?? answer.entities.fetch
+        let (new, start) = (answer.entities, answer.entry.start ?? answer.entities.fetch)
+        var step = Step(scope: new.scope, cause: new.cause, now: now, start: start, saved: saved)
         step.isUse = answer.entry.isUse
         let merged = try merge(answer.entities, &step)
         let form = answer.entities.form(merged)
@@ -65,7 +65,8 @@ struct CachedAnswers {
         _ saved: SavedEntities,
         now: Timestamp
     ) throws(StoreError) -> EntitiesReceipt {
-        var step = Step(entities, saved, now)
+        let (scope, cause, fetch) = (entities.scope, entities.cause, entities.fetch)
+        var step = Step(scope: scope, cause: cause, now: now, start: fetch, saved: saved)
         let first = try entities.split.keys.first.map { key throws(StoreError) in
             try find(EntityName(key, of: entities.origin), in: step.scope, toPut: true)
         }
@@ -374,12 +375,6 @@ struct CachedAnswers {
             cache.state.log.changes.append(change)
             cache.noteChange(of: key)
         }
-    }
-}
-
-extension CachedAnswers.Step {
-    fileprivate init(_ new: NewEntities, _ saved: SavedEntities, _ now: Timestamp) {
-        self.init(scope: new.scope, cause: new.cause, now: now, start: new.fetch, saved: saved)
     }
 }
 
