@@ -141,7 +141,7 @@ package struct DepartedModifier: Sendable {
     /// Whether it has not left: it waits for an answer of a shared row.
     package let waits: Bool
     /// Whether it has waited for that before this step, which has changed nothing of it.
-    package let hasWaited: Bool
+    package var hasWaited: Bool { waits && whole.modifier.isAnswered }
     /// The step that settled it.
     package let revision: Revision
 }

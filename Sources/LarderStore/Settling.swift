@@ -39,7 +39,6 @@ struct Settling: WriterPart {
                         whole: whole,
                         variants: settled.variants,
                         waits: settled.waits,
-                        hasWaited: settled.waits && whole.modifier.isAnswered,
                         revision: settled.revision
                     )
                 )
