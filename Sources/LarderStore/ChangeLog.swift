@@ -120,7 +120,7 @@ struct ChangeLog {
         try begin(&state)
     }
 
-    /// Has the file say from where on the log is whole; rows that do not count go.
+    /// Has the file say from where on the log is whole, and removes rows that do not count.
     func begin(_ state: inout ChangeLogState) throws(StoreError) {
         if state.rows == 0 { try connection.statement("DELETE FROM change_log").run() }
         try connection.statement("UPDATE change_log_start SET rev = :rev WHERE one = 1")

@@ -3,8 +3,7 @@ package import LarderNormalize
 
 /// The work that one answer may still do on a thread for which other requests wait.
 ///
-/// The loopBudget counts work and takes no time, so the same answer is always made in the same
-/// place.
+/// The budget counts work and not time, so the same answer is always made in the same place.
 package final class LoopReadBudget {
     fileprivate struct Remaining {
         var bytes = Limits.loopReadBytesMax
