@@ -5,17 +5,6 @@ import LarderModel
 /// The daemon goes on without `cache.db` (P-07), or with a new file if one can be created. Readers
 /// compare the generation when they begin a transaction.
 extension CacheWriter {
-    func start(with start: CacheStart, nextRevision next: Int64) {
-        reserve.take()
-        do throws(StoreError) {
-            let opening = try start.opening.get()
-            let isWhole = opening.contents.hasWholeLog(boot: configuration.boot, next: next)
-            try adopt(opening, isWhole: isWhole)
-        } catch {
-            goWithout(error)
-        }
-    }
-
     /// Goes on with an opened file; `isWhole` says whether no change is missing in its log.
     func adopt(_ opening: CacheOpening, isWhole: Bool = false) throws(StoreError) {
         let contents = opening.contents

@@ -37,7 +37,14 @@ final class CacheWriter {
         state = CacheWriterState(budget: shared.configuration.maxBytes.bytes)
         saved = state
         shared.publish(state.totals)
-        self.start(with: start, nextRevision: next)
+        reserve.take()
+        do throws(StoreError) {
+            let opening = try start.opening.get()
+            let isWhole = opening.contents.hasWholeLog(boot: configuration.boot, next: next)
+            try adopt(opening, isWhole: isWhole)
+        } catch {
+            goWithout(error)
+        }
     }
 
     private var open: CacheFile {
