@@ -66,12 +66,7 @@ struct ChangeLog {
         return state
     }
 
-    func append(_ change: Change, to state: inout ChangeLogState) throws(StoreError) {
-        try append(change, more: [], to: &state)
-        state.changes.append(change)
-    }
-
-    /// Appends many changes of one step, of one scope and cause: in few rows, each with the ids of
+    /// Appends changes of one step, of one scope and cause: many in few rows, each with the ids of
     /// some.
     func append(together changes: [Change], to state: inout ChangeLogState) throws(StoreError) {
         var rest = changes[...]
@@ -359,9 +354,7 @@ struct CacheLog {
     let cache: CacheWriter
 
     func append(_ change: Change?) throws(StoreError) {
-        guard let change else { return }
-        try beginIfDue()
-        try cache.changeLog.append(change, to: &cache.state.log)
+        if let change { try append(together: [change]) }
     }
 
     func append(together changes: [Change]) throws(StoreError) {

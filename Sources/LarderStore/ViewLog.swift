@@ -15,7 +15,7 @@ struct ViewLog {
             let viewers = try state.keepers.of(id).filter(\.isTargeted)
             change.hiddenFrom = viewers.map(\.name.scope.scope)
         }
-        try state.log.append(change, to: &state.memory.log)
+        try state.log.append(together: [change], to: &state.memory.log)
     }
 
     /// To be called before a step, for each of its targets.
