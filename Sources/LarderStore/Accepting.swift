@@ -12,11 +12,13 @@ struct Accepting: WriterPart {
     ) throws(StoreError) -> CommandResult<[Acceptance]> {
         var known: [Acceptance?] = []
         for modifier in new {
-            let existing = try state.modifiers.existing(modifier)
-            guard existing?.digest ?? modifier.digest == modifier.digest else {
+            let earlier: Submission? =
+                try modifier.isIDMade
+                ? nil : state.reader.queue.submission(of: modifier.id, modifier.scope)
+            guard earlier?.digest ?? modifier.digest == modifier.digest else {
                 return .refused(.modifierExists)
             }
-            known.append(existing?.acceptance)
+            known.append(earlier.map { .existing($0.number, $0.revision, isSettled: $0.isSettled) })
         }
         let fresh = zip(new, known).filter { $0.1 == nil }.map(\.0)
         guard try state.temporaries.areAsFound(fresh) else { return .refused(.otherIDs) }

@@ -49,17 +49,6 @@ struct ModifierRows {
         return number
     }
 
-    /// An earlier acceptance under a modifier's id, and the digest of what was submitted then.
-    func existing(
-        _ new: NewModifier
-    ) throws(StoreError) -> (digest: Digest, acceptance: Acceptance)? {
-        guard !new.isIDMade,
-            let known = try state.reader.queue.submission(of: new.id, new.scope)
-        else { return nil }
-        let (number, revision) = (known.number, known.revision)
-        return (known.digest, .existing(number, revision, isSettled: known.isSettled))
-    }
-
     /// Why these do not fit, with the bases of what they target and the bytes that an edit adds.
     func refusal(
         of new: [NewModifier],
