@@ -57,17 +57,12 @@ final class CommitQueue: Sendable {
     private let sizes = Mutex(Histogram())
     private let unchecked: UncheckedSendable
     private let shared: SharedCacheState
-    private let cachePath: String
     private let thread: DispatchQueue
-    /// The moment that decides which blobs have expired, for evictions that no put brings along.
-    private let now: @Sendable () -> Timestamp
 
-    init(_ writer: StoreWriter, now: @escaping @Sendable () -> Timestamp) {
+    init(_ writer: StoreWriter) {
         unchecked = UncheckedSendable(writer: writer)
         shared = writer.shared
-        cachePath = writer.files.cache.database.path
         thread = DispatchQueue(label: "larder.writer", qos: .userInitiated)
-        self.now = now
     }
 
     enum CacheUse: Sendable {
@@ -138,7 +133,7 @@ final class CommitQueue: Sendable {
     private func isOfCache(_ error: StoreError) -> Bool {
         switch error {
         case .noFile, .noRoom, .keyTaken, .tooLarge, .uploadLost: true
-        case _: error.file == cachePath
+        case _: error.file == shared.cacheFile.path
         }
     }
 
@@ -345,9 +340,8 @@ final class CommitQueue: Sendable {
         writer.checkpointIfDue()
         var hasWorked = false
         for step in writer.maintenance {
-            let now = self.now()
             let work = CommitCommand(
-                { writer throws(StoreError) in try writer.runMaintenance(step, now: now) },
+                { writer throws(StoreError) in try writer.runMaintenance(step) },
                 finish: { _ in }
             )
             var group = [work]

@@ -51,7 +51,7 @@ final class StateFile: Sendable {
         let cache = CacheWriter(shared, revisions, start, opening.nextRevision)
         for finding in findings { shared.findings.add(finding) }
         let writer = StoreWriter(state: started.writer, cache: cache, revisions)
-        commits = CommitQueue(writer, now: shared.now)
+        commits = CommitQueue(writer)
         revisions.serve(by: commits)
     }
 

@@ -203,13 +203,13 @@ final class StoreWriter: WriterPart {
         return steps
     }
 
-    func runMaintenance(_ step: MaintenanceStep, now: Timestamp) throws(StoreError) {
+    func runMaintenance(_ step: MaintenanceStep) throws(StoreError) {
         switch step {
         case .removeBodies(.state):
             try state.bodies.removeStep(shared.stateLeases, &stateWriter.memory.bodies)
         case .removeBodies(.cache):
             try cache.bodies.removeStep(shared.leases, &cacheWriter.state.bodies)
-        case .shrinkCache: try cache.eviction.shrinkStep(now: now)
+        case .shrinkCache: try cache.eviction.shrinkStep(now: shared.now())
         case .sweepEntities: try cache.eviction.sweepStep()
         }
     }
