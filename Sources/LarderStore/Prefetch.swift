@@ -157,7 +157,7 @@ struct PrefetchRows {
         // their old lists: it stays as it is until those have ended.
         let others = try reader.itemCount(of: scope.scope.uid ?? 0, besides: set.number)
         let most = max(0, Limits.prefetchItemsPerUserMax - Int(others))
-        guard try min(items.count, reader.listCount(set.number)) <= most else { return }
+        guard try min(items.count, reader.counts(set.number).items) <= most else { return }
         try replaceItems(of: set, by: Array(items.prefix(most)), scope)
     }
 
@@ -206,7 +206,7 @@ struct PrefetchRows {
     /// The old list of a set ends once the new one is fetched; returns what leaves the set.
     func endOldList(of set: Int64) throws(StoreError) -> [EntryID] {
         let ids = try reader.leaving(set)
-        guard !ids.isEmpty, try reader.isFetched(set) else { return [] }
+        guard !ids.isEmpty, try reader.counts(set).waitingCount == 0 else { return [] }
         try connection.statement("DELETE FROM prefetch_item WHERE prefetch = :set AND leaving = 1")
             .run((":set", set))
         return ids
@@ -361,59 +361,6 @@ package struct PrefetchStore: Sendable {
         let name = TargetName(store.key(for: set.scope), id)
         try await file.settle { writer throws(StoreError) in
             try writer.state.prefetches.setTrouble(set.number, name, trouble)
-        }
-    }
-
-    package func sets(_ scopes: RowScopes) async throws(StoreError) -> [PrefetchSet] {
-        try await read { reader throws(StoreError) in try reader.sets(scopes) }
-    }
-
-    /// The JSON of the command that made a set.
-    package func definition(of set: PrefetchSet) async throws(StoreError) -> [UInt8]? {
-        try await read { reader throws(StoreError) in try reader.definition(of: set.number) }
-    }
-
-    /// The places in the order of uses that entities had when queries have selected them.
-    package func uses(in scope: ScopeKey) async throws(StoreError) -> [EntryID: Int64] {
-        try await read { reader throws(StoreError) in try reader.uses(in: scope) }
-    }
-
-    package func counts(_ set: PrefetchSet) async throws(StoreError) -> PrefetchCounts {
-        try await read { reader throws(StoreError) in try reader.counts(set.number) }
-    }
-
-    /// The items whose bytes are not kept; with `isTroubled` only those that wait no longer.
-    package func missing(
-        _ set: PrefetchSet,
-        isTroubled: Bool = false
-    ) async throws(StoreError) -> [MissingItem] {
-        try await read { reader throws(StoreError) in
-            try reader.missing(set.number, isTroubled: isTroubled)
-        }
-    }
-
-    /// The next items after one that have no pin yet.
-    package func unpinned(
-        _ set: PrefetchSet,
-        after item: Int64
-    ) async throws(StoreError) -> [(item: Int64, id: EntryID)] {
-        try await read { reader throws(StoreError) in
-            try reader.unpinned(set.number, after: item)
-        }
-    }
-
-    package func ids(_ set: PrefetchSet) async throws(StoreError) -> [EntryID] {
-        try await read { reader throws(StoreError) in try reader.ids(set.number) }
-    }
-
-    private func read<Value: Sendable>(
-        _ read: @escaping @Sendable (PrefetchReader) throws(StoreError) -> Value
-    ) async throws(StoreError) -> Value {
-        try await store.read { reader throws(StoreError) in
-            let state = try reader.stateReader()
-            return try state.inTransaction { () throws(StoreError) in
-                try read(state.prefetches)
-            }
         }
     }
 }

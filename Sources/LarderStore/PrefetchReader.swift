@@ -1,11 +1,11 @@
-import LarderModel
+package import LarderModel
 
 /// The tables `prefetch` and `prefetch_item` of `state.db`, read.
 struct PrefetchReader {
     let state: StateReader
     /// Number of all sets.
     let count: Int64
-    private var connection: SQLiteConnection { state.connection }
+    var connection: SQLiteConnection { state.connection }
 
     private static let columns = """
         prefetch, scope, name, made_at, expires_at, refresh, queried_at, estimated_bytes,
@@ -17,22 +17,9 @@ struct PrefetchReader {
         return try connection.statement(sql, of: scopes).all(PrefetchSet.init)
     }
 
-    func definition(of set: Int64) throws(StoreError) -> [UInt8]? {
-        try connection.statement(
-            "SELECT definition FROM prefetch WHERE prefetch = :set",
-            (":set", set)
-        ).first { $0.bytesOrNil(.only) ?? [] }
-    }
-
     /// Number of entries in all sets of a user but one, those of old lists included.
     func itemCount(of uid: UInt32, besides set: Int64?) throws(StoreError) -> Int64 {
         try sum("count(*)", of: "prefetch_item WHERE", uid, besides: set)
-    }
-
-    /// Number of entries in the list of a set.
-    func listCount(_ set: Int64) throws(StoreError) -> Int {
-        let sql = "SELECT count(*) FROM prefetch_item WHERE prefetch = :set AND leaving = 0"
-        return try connection.statement(sql, (":set", set)).first { Int($0.integer(.only)) } ?? 0
     }
 
     /// Bytes of the JSON of all sets of a user but one.
@@ -52,14 +39,6 @@ struct PrefetchReader {
         let statement = try connection.statement(sql, of: user)
         statement.bind(":set", set)
         return try statement.first { $0.integer(.only) } ?? 0
-    }
-
-    func uses(in scope: ScopeKey) throws(StoreError) -> [EntryID: Int64] {
-        let rows = try connection.statement(
-            "SELECT id, used FROM prefetch_item WHERE scope = :scope AND used IS NOT NULL",
-            (":scope", scope.text)
-        ).all { row in row.entryID("id").map { ($0, row.integer("used")) } }
-        return Dictionary(rows, uniquingKeysWith: max)
     }
 
     /// The sets that keep an id, and the intervals that they ask for; free while there are none.
@@ -82,7 +61,7 @@ struct PrefetchReader {
     }
 
     /// The items of a set's list, each with the pin under its id as `pin`; a shared row as `row`.
-    private static let joined = """
+    fileprivate static let joined = """
         FROM prefetch_item AS item
         LEFT JOIN claim AS pin
             ON pin.scope = item.scope AND pin.id = item.id AND pin.pinned_at IS NOT NULL
@@ -149,22 +128,6 @@ struct PrefetchReader {
         }
     }
 
-    /// The items of a list after one that have no pin, and no problem for which they cannot have one.
-    func unpinned(
-        _ set: Int64,
-        after item: Int64
-    ) throws(StoreError) -> [(item: Int64, id: EntryID)] {
-        try connection.statement(
-            """
-            SELECT item.item AS item, item.id AS id \(Self.joined) AND item.item > :after
-                AND pin.claim IS NULL AND item.problem IS NULL
-            ORDER BY item.item LIMIT \(Limits.prefetchStepRowsMax)
-            """,
-            (":set", set),
-            (":after", item)
-        ).all { row in row.entryID("id").map { (row.integer("item"), $0) } }
-    }
-
     /// Whether an entry of a list could not be pinned.
     func hasUnpinnable(_ set: Int64) throws(StoreError) -> Bool {
         try connection.statement(
@@ -176,25 +139,81 @@ struct PrefetchReader {
         ).first { _ in true } != nil
     }
 
-    func isFetched(_ set: Int64) throws(StoreError) -> Bool {
-        try connection.statement(
-            "SELECT 1 \(Self.joined) AND \(Self.isWaiting) LIMIT 1",
-            (":set", set)
-        ).first { _ in true } == nil
-    }
-
-    /// The ids that a set keeps, those of an old list included.
-    func ids(_ set: Int64) throws(StoreError) -> [EntryID] {
-        try connection.statement(
-            "SELECT id FROM prefetch_item WHERE prefetch = :set ORDER BY item",
-            (":set", set)
-        ).all { $0.entryID(.only) }
-    }
-
     func leaving(_ set: Int64) throws(StoreError) -> [EntryID] {
         try connection.statement(
             "SELECT id FROM prefetch_item WHERE prefetch = :set AND leaving = 1",
             (":set", set)
         ).all { $0.entryID(.only) }
+    }
+}
+
+extension PrefetchStore {
+    package func sets(_ scopes: RowScopes) async throws(StoreError) -> [PrefetchSet] {
+        try await read { reader throws(StoreError) in try reader.sets(scopes) }
+    }
+
+    /// The JSON of the command that made a set.
+    package func definition(of set: PrefetchSet) async throws(StoreError) -> [UInt8]? {
+        let sql = "SELECT definition FROM prefetch WHERE prefetch = :set"
+        return try await read { reader throws(StoreError) in
+            try reader.connection.statement(sql, (":set", set.number))
+                .first { $0.bytesOrNil(.only) ?? [] }
+        }
+    }
+
+    /// The places in the order of uses that entities had when queries have selected them.
+    package func uses(in scope: ScopeKey) async throws(StoreError) -> [EntryID: Int64] {
+        let sql = "SELECT id, used FROM prefetch_item WHERE scope = :scope AND used IS NOT NULL"
+        return try await read { reader throws(StoreError) in
+            let rows = try reader.connection.statement(sql, (":scope", scope.text))
+                .all { row in row.entryID("id").map { ($0, row.integer("used")) } }
+            return Dictionary(rows, uniquingKeysWith: max)
+        }
+    }
+
+    package func counts(_ set: PrefetchSet) async throws(StoreError) -> PrefetchCounts {
+        try await read { reader throws(StoreError) in try reader.counts(set.number) }
+    }
+
+    /// The items whose bytes are not kept; with `isTroubled` only those that wait no longer.
+    package func missing(
+        _ set: PrefetchSet,
+        isTroubled: Bool = false
+    ) async throws(StoreError) -> [MissingItem] {
+        try await read { reader throws(StoreError) in
+            try reader.missing(set.number, isTroubled: isTroubled)
+        }
+    }
+
+    /// The next items after one that have no pin, and no problem for which they cannot have one.
+    package func unpinned(
+        _ set: PrefetchSet,
+        after item: Int64
+    ) async throws(StoreError) -> [(item: Int64, id: EntryID)] {
+        let sql = """
+            SELECT item.item AS item, item.id AS id \(PrefetchReader.joined)
+                AND item.item > :after AND pin.claim IS NULL AND item.problem IS NULL
+            ORDER BY item.item LIMIT \(Limits.prefetchStepRowsMax)
+            """
+        return try await read { reader throws(StoreError) in
+            try reader.connection.statement(sql, (":set", set.number), (":after", item))
+                .all { row in row.entryID("id").map { (row.integer("item"), $0) } }
+        }
+    }
+
+    /// The ids that a set keeps, those of an old list included.
+    package func ids(_ set: PrefetchSet) async throws(StoreError) -> [EntryID] {
+        let sql = "SELECT id FROM prefetch_item WHERE prefetch = :set ORDER BY item"
+        return try await read { reader throws(StoreError) in
+            try reader.connection.statement(sql, (":set", set.number)).all { $0.entryID(.only) }
+        }
+    }
+
+    func read<Value: Sendable>(
+        _ read: @escaping @Sendable (PrefetchReader) throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
+        try await store.read { reader throws(StoreError) in
+            try read(reader.stateReader().prefetches)
+        }
     }
 }
