@@ -77,9 +77,8 @@ enum QueueStatement: Int, PreparedStatement {
             UPDATE modifier SET
                 \(ModifierColumn.assignments([.answerStatus, .answerHeaders, .answerBody, .answerAt])),
                 unclear_status = coalesce(unclear_status, :unclear_status),
-                size = size - coalesce(length(answer_body), 0)
-                    - coalesce(length(CAST(answer_headers AS BLOB)), 0)
-                    + length(:answer_body) + length(CAST(:answer_headers AS BLOB))
+                size = size - (\(HistoryColumn.answerSize)) + length(:answer_body)
+                    + length(CAST(:answer_headers AS BLOB))
             WHERE number = :number
             """
         case .get:

@@ -126,12 +126,11 @@ struct StateCheck {
         """
 
     private static let heldByModifier = """
-        (\(Limits.rowOverheadBytes) + coalesce(length(body), 0) + coalesce(length(answer_body), 0)
-            + coalesce(length(CAST(headers AS BLOB)), 0)
-            + coalesce(length(CAST(answer_headers AS BLOB)), 0)
+        (\(Limits.rowOverheadBytes) + coalesce(length(body), 0)
+            + coalesce(length(CAST(headers AS BLOB)), 0) + \(HistoryColumn.answerSize)
             + (SELECT coalesce(sum(length(effect) + coalesce(length(before), 0)
-                + coalesce(length(after), 0) + coalesce(length(seen), 0)
-                + coalesce(length(seen_view), 0) + coalesce(length(theirs), 0)), 0) FROM change WHERE change.modifier = number))
+                + coalesce(length(after), 0) + \(ChangeColumn.seenSize)), 0)
+                FROM change WHERE change.modifier = number))
         """
 
     private static let heldByClaim = """
