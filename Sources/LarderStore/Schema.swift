@@ -10,11 +10,8 @@ struct Schema {
     /// `Lard`, so that `file` and a careful reader know whose database it is.
     static let applicationID: Int64 = 0x4C61_7264
 
-    static let cacheSteps = texts(larder_cache_steps())
-    static let stateSteps = texts(larder_state_steps())
-
-    static let cache = Schema(steps: cacheSteps)
-    static let state = Schema(steps: stateSteps)
+    static let cache = Schema(steps: texts(larder_cache_steps()))
+    static let state = Schema(steps: texts(larder_state_steps()))
 
     static let opening = "PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL"
 

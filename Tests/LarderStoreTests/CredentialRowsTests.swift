@@ -138,7 +138,7 @@ struct CredentialRowsTests {
     @Test("A modifier of an earlier version was accepted under no credential of an account")
     func migrated() throws {
         let file = try SQLiteConnection(path: ":memory:", mode: .readWrite)
-        for step in Schema.stateSteps.dropLast() { try file.execute(step) }
+        for step in Schema.state.steps.dropLast() { try file.execute(step) }
         try file.execute(
             """
             INSERT INTO modifier (scope, id, origin, state, depends_on, attempts, not_applied, stalled,
@@ -147,7 +147,7 @@ struct CredentialRowsTests {
                 'https://a.example/', '')
             """
         )
-        try file.execute(try #require(Schema.stateSteps.last))
+        try file.execute(try #require(Schema.state.steps.last))
         let row = try file.prepare("SELECT \(ModifierColumn.whole) FROM modifier")
         #expect(try row.step())
         let modifier = try #require(StoredModifier(row))

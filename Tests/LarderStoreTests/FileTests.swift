@@ -132,7 +132,7 @@ struct FileTests {
         try temporary.changeState("PRAGMA user_version=99")
         let path = temporary.statePath
         let before = try Data(contentsOf: URL(filePath: path))
-        let known = Schema.stateSteps.count
+        let known = Schema.state.steps.count
         func expectRefusal(naming copy: String?) {
             #expect(throws: StoreError.newer(path: path, found: 99, known: known, copy: copy)) {
                 try temporary.open()

@@ -118,7 +118,7 @@ struct KeptAnswerTests {
     @Test("A write of version 15 was perhaps applied if an attempt was counted (case 18)")
     func migrated() async throws {
         let connection = try SQLiteConnection(path: ":memory:", mode: .readWrite)
-        for step in Schema.stateSteps.prefix(15) { try connection.execute(step) }
+        for step in Schema.state.steps.prefix(15) { try connection.execute(step) }
         for (number, state, attempts) in [
             (1, "queued", 0), (2, "retry_wait", 1), (3, "unknown", 0), (4, "auth_wait", 0),
         ] {
@@ -132,7 +132,7 @@ struct KeptAnswerTests {
                 """
             )
         }
-        try connection.execute(Schema.stateSteps[15])
+        try connection.execute(Schema.state.steps[15])
         let rows = try connection.prepare(
             "SELECT perhaps_applied AS mark, size FROM modifier ORDER BY number"
         ).all { ($0.integer("mark"), $0.integer("size")) }

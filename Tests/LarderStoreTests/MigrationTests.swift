@@ -16,7 +16,7 @@ struct MigrationTests {
         try Data().write(to: URL(filePath: path))
         let connection = try SQLiteConnection(path: path, mode: .readWrite)
         try connection.execute("PRAGMA page_size=4096; PRAGMA journal_mode=WAL")
-        try connection.execute(Schema.stateSteps[0])
+        try connection.execute(Schema.state.steps[0])
         try connection.execute(
             """
             UPDATE revision_block SET next_rev = \(nextRevision);
@@ -45,7 +45,7 @@ struct MigrationTests {
         #expect(temporary.store.notices.first?.contains(copy) == true)
         #expect(try await temporary.put("a", [1]).revision.number >= 500_000)
         #expect(try temporary.store.offlineOrigins() == [])
-        #expect(try version(temporary.statePath) == Int64(Schema.stateSteps.count))
+        #expect(try version(temporary.statePath) == Int64(Schema.state.steps.count))
         #expect(try temporary.stateInteger("PRAGMA auto_vacuum") == 2)
         #expect(try version(copy) == 1)
         let kept = try SQLiteConnection(path: copy, mode: .readOnly)
@@ -94,7 +94,7 @@ struct MigrationTests {
         #expect(try version(temporary.statePath) == 1)
         try FileManager.default.removeItem(atPath: copy)
         try temporary.open()
-        #expect(try version(temporary.statePath) == Int64(Schema.stateSteps.count))
+        #expect(try version(temporary.statePath) == Int64(Schema.state.steps.count))
     }
 
     @Test("Without room for a copy none is begun: the start fails and says how much is missing")
@@ -119,7 +119,7 @@ struct MigrationTests {
         #expect(try version(temporary.statePath) == 1)
         free.withLock { $0 = 1 << 30 }
         try temporary.open()
-        #expect(try version(temporary.statePath) == Int64(Schema.stateSteps.count))
+        #expect(try version(temporary.statePath) == Int64(Schema.state.steps.count))
     }
 
     @Test("Wherever the migration fails, the file is of one version or the other, and whole")
@@ -131,7 +131,7 @@ struct MigrationTests {
             temporary.faults.arm(n)
             do throws(StoreError) { try temporary.open() } catch {
                 let found = try version(temporary.statePath)
-                #expect(found == 1 || found == Int64(Schema.stateSteps.count), "n \(n)")
+                #expect(found == 1 || found == Int64(Schema.state.steps.count), "n \(n)")
             }
             temporary.faults.disarm()
             temporary.drop()
@@ -162,11 +162,11 @@ struct MigrationTests {
         try await temporary.close()
         do {
             let cache = try SQLiteConnection(path: temporary.cachePath, mode: .readWrite)
-            try cache.execute(Schema.cacheSteps[3])
+            try cache.execute(Schema.cache.steps[3])
             let state = try SQLiteConnection(path: temporary.statePath, mode: .readWrite)
             try state.execute("DROP TABLE secret")
             // As it reads with the names that the tables have by now.
-            let step = Schema.stateSteps[6].replacing("kept_body", with: "body")
+            let step = Schema.state.steps[6].replacing("kept_body", with: "body")
             try state.execute(step.replacing("kept", with: "claim"))
         }
         try temporary.open()

@@ -11,7 +11,7 @@ struct SchemaTests {
 
     @Test("The program embeds every numbered file, byte for byte")
     func filesAreEmbedded() throws {
-        for (name, steps) in [("cache", Schema.cacheSteps), ("state", Schema.stateSteps)] {
+        for (name, steps) in [("cache", Schema.cache.steps), ("state", Schema.state.steps)] {
             for (index, step) in steps.enumerated() {
                 let number = String("00\(index + 1)".suffix(3))
                 let file = root.appending(path: "schema/\(name)-\(number).sql")
@@ -23,7 +23,7 @@ struct SchemaTests {
             atPath: root.appending(path: "schema").path
         )
         .filter { $0.hasSuffix(".sql") }
-        #expect(names.count == Schema.cacheSteps.count + Schema.stateSteps.count)
+        #expect(names.count == Schema.cache.steps.count + Schema.state.steps.count)
     }
 
     @Test("A new file says whose it is, of which version, and is made as the schema asks")
@@ -32,7 +32,7 @@ struct SchemaTests {
         let connection = try SQLiteConnection(path: temporary.cachePath, mode: .readOnly)
         for (pragma, value) in [
             ("application_id", Schema.applicationID), ("page_size", 4_096), ("auto_vacuum", 2),
-            ("user_version", Int64(Schema.cacheSteps.count)),
+            ("user_version", Int64(Schema.cache.steps.count)),
         ] {
             #expect(try connection.integer("PRAGMA \(pragma)") == value, "\(pragma)")
         }

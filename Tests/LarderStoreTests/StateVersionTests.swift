@@ -8,7 +8,7 @@ import Testing
 /// P-02.
 @Suite("A damaged state.db of an earlier version")
 struct StateVersionTests {
-    private static let versions = 1..<Schema.stateSteps.count
+    private static let versions = 1..<Schema.state.steps.count
     private static let url = "https://api.example.com/a"
 
     /// Rows of every kind that migrations give another meaning, or take away.
@@ -63,7 +63,7 @@ struct StateVersionTests {
         try Data().write(to: URL(filePath: temporary.statePath))
         let file = try SQLiteConnection(path: temporary.statePath, mode: .readWrite)
         try file.execute(Schema.opening + "; PRAGMA journal_mode=WAL")
-        for (index, step) in Schema.stateSteps.prefix(version).enumerated() {
+        for (index, step) in Schema.state.steps.prefix(version).enumerated() {
             try file.execute(step)
             if isGrown, index == 1 {
                 // What comes after stands behind pages of rows, as in a file that was migrated.
@@ -89,7 +89,7 @@ struct StateVersionTests {
         try temporary.open()
         try await temporary.close()
         let file = try SQLiteConnection(path: temporary.statePath, mode: .readOnly)
-        #expect(try file.integer("PRAGMA user_version") == Int64(Schema.stateSteps.count))
+        #expect(try file.integer("PRAGMA user_version") == Int64(Schema.state.steps.count))
         var tables = ["revision_block", "claim", "body", "chunk", "offline_origin"]
         tables += ["modifier", "change", "history", "paused_lane", "reading"]
         // An earlier one has none: each file draws its own.
