@@ -180,7 +180,8 @@ package struct ListReader {
     package func claimRow(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> DurableRow? {
         guard shared.residency.covers(scope, id) else { return nil }
         let state = try reader.stateReader()
-        let row = try state.claim(DurableRow.found, scope.text, id).first { DurableRow($0, shared) }
+        let row = try state.claim(DurableRow.found, TargetName(scope, id))
+            .first { DurableRow($0, shared) }
         return try row?.marked(by: state)
     }
 }

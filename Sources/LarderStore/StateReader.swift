@@ -48,21 +48,17 @@ final class StateReader {
     }
 
     func revision(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Revision? {
-        try claim("rev", scope.text, id)
+        try claim("rev", TargetName(scope, id))
             .first { Revision($0.integer(.only).clamped(to: Limits.rowRevisions)) }
     }
 
     func claim(
         _ columns: String,
-        _ scope: String,
-        _ id: EntryID,
+        _ name: TargetName,
         _ condition: String = ""
     ) throws(StoreError) -> SQLiteStatement {
-        try connection.statement(
-            "SELECT \(columns) FROM claim WHERE scope = :scope AND id = :id \(condition)",
-            (":scope", scope),
-            (":id", id.text)
-        )
+        let sql = "SELECT \(columns) FROM claim WHERE scope = :scope AND id = :id \(condition)"
+        return try connection.statement(sql, of: name)
     }
 
     func lastStep() throws(StoreError) -> Revision {
@@ -98,7 +94,7 @@ final class StateReader {
     }
 
     func pin(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> Pin? {
-        try claim(Pin.columns, scope.text, id, "AND pinned_at IS NOT NULL").first(wholePin)
+        try claim(Pin.columns, TargetName(scope, id), "AND pinned_at IS NOT NULL").first(wholePin)
     }
 
     private func wholePin(_ row: SQLiteStatement) throws(StoreError) -> Pin? {
@@ -113,7 +109,7 @@ final class StateReader {
         guard try isHidden(pin.id, from: scope) != true,
             !shared.origins.showsOwnOnly(pin.id, pin.scope)
         else { return pin }
-        let row = try claim(Pin.columns, Scope.shared.text, pin.id)
+        let row = try claim(Pin.columns, shared.sharedName(pin.id))
         if try row.step() { pin.entry = Pin.entry(row) }
         return pin
     }
@@ -190,7 +186,7 @@ final class StateReader {
     /// The row of an id as a list shows it; nil if the id is neither an entry nor a target.
     func listed(_ scope: ScopeKey, _ id: EntryID) throws(StoreError) -> ListedRow? {
         let condition = "AND (kind IS NOT NULL OR targeted > 0)"
-        return try claim(ListedRow.columnsOfState, scope.text, id, condition)
+        return try claim(ListedRow.columnsOfState, TargetName(scope, id), condition)
             .first(ListedRow.init(saved:))
     }
 
@@ -257,7 +253,7 @@ final class StateReader {
     }
 
     private func saved(_ name: TargetName) throws(StoreError) -> SavedEntry? {
-        try claim(SavedEntry.columns, name.scope.text, name.id).first { SavedEntry($0, name) }
+        try claim(SavedEntry.columns, name).first { SavedEntry($0, name) }
     }
 
     func rebuild(_ row: NormalizedRow) throws(StoreError) -> Rebuilt {

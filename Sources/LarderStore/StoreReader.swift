@@ -115,7 +115,7 @@ package final class StoreReader {
         _ id: EntryID
     ) throws(StoreError) -> RequestContent? {
         guard shared.residency.covers(scope, id) else { return nil }
-        return try stateReader().claim("request", scope.text, id).first { row in
+        return try stateReader().claim("request", TargetName(scope, id)).first { row in
             row.isNull(.only) ? nil : RequestContent(stored: row.bytes(.only), id: id)
         }
     }
