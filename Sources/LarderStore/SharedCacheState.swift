@@ -26,9 +26,6 @@ final class SharedCacheState: Sendable {
     private let knownOrigins = Mutex(OriginNames(rules: [:]))
     // Released after the known origins have changed, acquired before they are used.
     private let originChanges = Atomic<Int>(0)
-    var rebuiltBytesMax: Int { rebuiltBytes.load(ordering: .relaxed) }
-    // Relaxed: a limit, ordered by nothing.
-    private let rebuiltBytes = Atomic(Limits.normalizedBodyBytesMax)
     let maintenanceTrigger = MaintenanceTrigger()
     let findings = Findings()
     private let logs = Mutex<[TouchLog]>([])
@@ -61,12 +58,11 @@ final class SharedCacheState: Sendable {
         cacheFile = DatabaseFile.ofCache(configuration)
         sharedScope = ScopeKey(.shared, seed: keySeed, hashMask: configuration.hashMask)
         residency = ResidencyIndex(pinsMaxBytes: configuration.pinsMaxBytes.bytes)
-        setMaxEntryBytes(configuration.maxEntryBytes.bytes)
     }
 
-    func setMaxEntryBytes(_ bytes: Int64) {
-        let bytesMax = Int(min(bytes, Int64(Limits.normalizedBodyBytesMax)))
-        rebuiltBytes.store(bytesMax, ordering: .relaxed)
+    var rebuiltBytesMax: Int {
+        let entryBytesMax = configuration.limits.maxEntryBytes.bytes
+        return Int(min(entryBytesMax, Int64(Limits.normalizedBodyBytesMax)))
     }
 
     func key(for scope: Scope) -> ScopeKey {

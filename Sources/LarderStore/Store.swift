@@ -60,7 +60,6 @@ package final class Store: Sendable {
     /// beyond them stay until they are done.
     package func setLimits(_ limits: StoreLimits) {
         configuration.setLimits(limits)
-        shared.setMaxEntryBytes(limits.maxEntryBytes.bytes)
         shared.maintenanceTrigger.want()
     }
 
