@@ -15,8 +15,6 @@ final class RevisionSource: Sendable {
 
     private let block: Mutex<Block>
     private let changes: ChangeFeed
-    /// Has the writer begin a transaction, before which it reserves; throws what kept it from that.
-    private let wait = Mutex<@Sendable () throws(StoreError) -> Void>({})
     private let reserve: Reserve
 
     /// Goes on at `first`, for which a block is reserved already, or is to be with the first
@@ -26,14 +24,6 @@ final class RevisionSource: Sendable {
         self.changes = changes
         self.reserve = reserve
         changes.begin(after: Revision(first - 1))
-    }
-
-    func serve(by queue: CommitQueue) {
-        wait.withLock { wait in
-            wait = { [weak queue] () throws(StoreError) in
-                try queue?.submitBlocking { _ throws(StoreError) in }
-            }
-        }
     }
 
     /// The next number, for a step of the writer's open transaction, until ``close()``.
@@ -47,15 +37,9 @@ final class RevisionSource: Sendable {
     /// So a watcher that is told of a change can read it.
     func close() { changes.close() }
 
-    /// The number of a step that leaves nothing in the files.
-    ///
-    /// At a block's end it waits for the next one to be reserved: not to be called by the writer.
-    func spend() throws(StoreError) -> Revision {
-        if let revision = take(isStep: false) { return revision }
-        try wait.withLock { $0 }()
-        guard let revision = take(isStep: false) else { throw failure }
-        return revision
-    }
+    /// The number of a step that leaves nothing in the files; nil at a block's end, until the next
+    /// one is reserved.
+    func spend() -> Revision? { take(isStep: false) }
 
     private func take(isStep: Bool) -> Revision? {
         block.withLock { block in
@@ -66,7 +50,7 @@ final class RevisionSource: Sendable {
         }
     }
 
-    private var failure: StoreError { block.withLock { $0.failure ?? .overloaded } }
+    var failure: StoreError { block.withLock { $0.failure ?? .overloaded } }
 
     /// Reserves the next block when half of one is left; to be called between two transactions.
     ///

@@ -52,7 +52,6 @@ final class StateFile: Sendable {
         for finding in findings { shared.findings.add(finding) }
         let writer = StoreWriter(state: started.writer, cache: cache, revisions)
         commits = CommitQueue(writer)
-        revisions.serve(by: commits)
     }
 
     /// Opens the file; if it proves damaged twice, opens its salvage, with what to tell of that.

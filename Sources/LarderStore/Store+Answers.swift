@@ -100,7 +100,15 @@ extension Store {
     }
 
     /// The number of a step that leaves nothing in the store, such as an answer that is only told.
-    package func nextRevision() throws(StoreError) -> Revision { try stateFile.revisions.spend() }
+    ///
+    /// At a block's end it waits for the writer, which reserves the next one before a transaction.
+    package func nextRevision() throws(StoreError) -> Revision {
+        let revisions = stateFile.revisions
+        if let revision = revisions.spend() { return revision }
+        try commits.submitBlocking { _ throws(StoreError) in }
+        guard let revision = revisions.spend() else { throw revisions.failure }
+        return revision
+    }
 }
 
 /// Changes in the order of their revisions, from both files.
