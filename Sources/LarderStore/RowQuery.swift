@@ -125,20 +125,13 @@ struct RowQuery {
 
     /// The first text after all that begin with `prefix`, by bytes; nil where there is none.
     static func end(ofPrefix prefix: String) -> String? {
-        if let last = prefix.utf8.last, last < 0x7F {
-            var end = Array(prefix.utf8)
-            end[end.count - 1] = last + 1
-            return String(decoding: end, as: UTF8.self)
-        }
-        var scalars = Array(prefix.unicodeScalars)
+        var scalars = prefix.unicodeScalars
         while let last = scalars.popLast() {
             // UTF-8 keeps the order of scalars; the surrogates' gap is jumped over.
             let next = last.value == 0xD7FF ? 0xE000 : last.value + 1
             guard let scalar = Unicode.Scalar(next) else { continue }
             scalars.append(scalar)
-            var text = String.UnicodeScalarView()
-            text.append(contentsOf: scalars)
-            return String(text)
+            return String(scalars)
         }
         return nil
     }
