@@ -44,13 +44,11 @@ final class ResidencyIndex: Sendable {
     // Released once a group that has changed `state.db` is done with; acquired before and after a
     // read.
     private let commits = Atomic<Int>(0)
-    private let publishedPins: Mutex<PinTotals>
+    private let publishedPins = Mutex(PinTotals())
     private let publishedQueue = Mutex(QueueTotals())
     private let listener = Mutex<@Sendable () -> Void>({})
     private let leavingListener = Mutex<@Sendable ([ModifierNumber]) -> Void>({ _ in })
     private let renamingListener = Mutex<@Sendable (RenamedModifiers) -> Void>({ _ in })
-
-    init(pinsMaxBytes: Int64) { publishedPins = Mutex(PinTotals(maxBytes: pinsMaxBytes)) }
 
     var commitNumber: Int { commits.load(ordering: .acquiring) }
     func commitPublished() { commits.add(1, ordering: .releasing) }

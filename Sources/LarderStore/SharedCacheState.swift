@@ -17,7 +17,7 @@ final class SharedCacheState: Sendable {
     let watches = RowWatches()
     let stamps = RowVersions()
     let changes = ChangeFeed()
-    let residency: ResidencyIndex
+    let residency = ResidencyIndex()
     let aliases = AliasIndex()
     let sharedScope: ScopeKey
     // Released before the commit that hides a row, acquired by a reader whose transaction may have
@@ -57,7 +57,6 @@ final class SharedCacheState: Sendable {
         (self.keySeed, self.now) = (keySeed, now)
         cacheFile = DatabaseFile.ofCache(configuration)
         sharedScope = ScopeKey(.shared, seed: keySeed, hashMask: configuration.hashMask)
-        residency = ResidencyIndex(pinsMaxBytes: configuration.pinsMaxBytes.bytes)
     }
 
     var rebuiltBytesMax: Int {

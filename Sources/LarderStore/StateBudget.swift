@@ -92,7 +92,7 @@ package struct PinTotals: Equatable, Sendable {
     package var count: Int64 = 0
     /// Accounted size of the pins: bodies, ids, headers and a fixed overhead for each.
     package var bytes: Int64 = 0
-    package var maxBytes: Int64
+    package var maxBytes: Int64 = 0
     package var waiting: Int64 = 0
     package var users: [UInt32: User] = [:]
 

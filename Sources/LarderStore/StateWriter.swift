@@ -39,8 +39,7 @@ final class StateWriter {
         statements = try PreparedStatements(connection)
         hidden = HiddenTable(connection, key: "claim")
         queue = try PreparedStatements(connection)
-        let pinsMaxBytes = shared.residency.pinTotals.maxBytes
-        memory = try StateWriterState(reading: connection, pinsMaxBytes: pinsMaxBytes)
+        memory = try StateWriterState(reading: connection)
         saved = memory
         publish()
     }
@@ -248,7 +247,7 @@ final class StateWriter {
 
 struct StateWriterState {
     var log = ChangeLogState()
-    var pins: PinTotals
+    var pins = PinTotals()
     var queue: QueueUsage
     /// Counts of the queue for reports, without its bytes and its bounds.
     var totals = QueueTotals()
@@ -267,8 +266,7 @@ struct StateWriterState {
     /// Whether the open transaction has filled a pin, or made it want its bytes again.
     var hasUpdates = false
 
-    init(reading connection: SQLiteConnection, pinsMaxBytes: Int64) throws(StoreError) {
-        pins = PinTotals(maxBytes: pinsMaxBytes)
+    init(reading connection: SQLiteConnection) throws(StoreError) {
         let unlinked = try connection.prepare("SELECT body FROM body WHERE linked = 0")
         bodies = BodyState(
             unlinked: try unlinked.all { $0.integer(.only) }.filter(Limits.bodies.contains)

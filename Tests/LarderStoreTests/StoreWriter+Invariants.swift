@@ -19,7 +19,7 @@ extension StoreWriter {
             broken.append("9: the index has other dead letters")
         }
         let (sums, state) = (try state.memory, try state)
-        let counted = try StateWriterState(reading: state.connection, pinsMaxBytes: 0)
+        let counted = try StateWriterState(reading: state.connection)
         if counted.queue != sums.queue || counted.pins.bytes != sums.pins.bytes
             || counted.pins.users != sums.pins.users
         {
