@@ -99,9 +99,7 @@ struct Renaming: WriterPart {
 
     /// Notes that a write was not confirmed: what it creates gets no id.
     func fail(madeBy number: ModifierNumber, _ scope: ScopeKey) throws(StoreError) {
-        for stored in try state.temporaries.fail(madeBy: number) {
-            try noteSettled(stored.name, scope)
-        }
+        for name in try state.temporaries.fail(madeBy: number) { try noteSettled(name, scope) }
     }
 
     /// A write names what its edit names, and makes the things of the edit but not the `dropped`.

@@ -54,15 +54,17 @@ package struct TemporaryUse: Equatable, Sendable {
 struct TemporaryRows {
     let connection: SQLiteConnection
 
+    private func rows<each Value: SQLiteValue>(
+        _ condition: String,
+        _ values: repeat (String, each Value)
+    ) throws(StoreError) -> [StoredTemporary] {
+        let sql = "SELECT \(StoredTemporary.columns) FROM temporary_id WHERE \(condition)"
+        return try connection.statement(sql, repeat each values).all(StoredTemporary.init)
+    }
+
     func find(_ name: TemporaryID, _ scope: ScopeKey) throws(StoreError) -> StoredTemporary? {
-        try connection.statement(
-            """
-            SELECT \(StoredTemporary.columns) FROM temporary_id
-            WHERE scope = :scope AND name = :name
-            """,
-            (":scope", scope.text),
-            (":name", name.text)
-        ).first(StoredTemporary.init)
+        let (scope, name) = ((":scope", scope.text), (":name", name.text))
+        return try rows("scope = :scope AND name = :name", scope, name).first
     }
 
     /// Whether the temporary ids of new modifiers are as the engine found them.
@@ -103,10 +105,7 @@ struct TemporaryRows {
         by new: NewModifier,
         _ number: ModifierNumber
     ) throws(StoreError) -> [StoredTemporary] {
-        try connection.statement(
-            "SELECT \(StoredTemporary.columns) FROM temporary_id WHERE creator = :creator",
-            (":creator", number.value)
-        ).all(StoredTemporary.init).filter { stored in
+        try rows("creator = :creator", (":creator", number.value)).filter { stored in
             !new.temporaries.contains(TemporaryUse(stored.name, made: stored.id))
         }
     }
@@ -162,13 +161,8 @@ struct TemporaryRows {
 
     /// The things that a modifier creates and whose ids are not known yet.
     func waiting(madeBy number: ModifierNumber) throws(StoreError) -> [StoredTemporary] {
-        try connection.statement(
-            """
-            SELECT \(StoredTemporary.columns) FROM temporary_id
-            WHERE creator = :creator AND state = 0 ORDER BY temporary_id
-            """,
-            (":creator", number.value)
-        ).all(StoredTemporary.init)
+        let condition = "creator = :creator AND state = 0 ORDER BY temporary_id"
+        return try rows(condition, (":creator", number.value))
     }
 
     func users(of name: TemporaryID, _ scope: ScopeKey) throws(StoreError) -> [ModifierNumber] {
@@ -184,14 +178,14 @@ struct TemporaryRows {
     }
 
     /// Notes that a write which creates things was not confirmed; returns their names.
-    func fail(madeBy number: ModifierNumber) throws(StoreError) -> [StoredTemporary] {
-        let made = try waiting(madeBy: number)
-        if !made.isEmpty {
-            try connection.execute(
-                "UPDATE temporary_id SET state = 2 WHERE creator = \(number) AND state = 0"
-            )
-        }
-        return made
+    func fail(madeBy number: ModifierNumber) throws(StoreError) -> [TemporaryID] {
+        try connection.statement(
+            """
+            UPDATE temporary_id SET state = 2 WHERE creator = :creator AND state = 0
+            RETURNING name
+            """,
+            (":creator", number.value)
+        ).all { $0.text(.only).flatMap { TemporaryID($0) } }
     }
 
     /// The state of each temporary id that a modifier names and another one creates.
