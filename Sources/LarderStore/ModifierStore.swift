@@ -253,12 +253,12 @@ package struct ModifierStore: Sendable {
 
     /// Has `tell` called with those that an answer has settled, once that is on disk.
     package func whenLeft(_ tell: @escaping @Sendable ([ModifierNumber]) -> Void) {
-        shared.residency.whenLeft(tell)
+        shared.residency.modifiersLeft.set(tell)
     }
 
     /// Has `tell` called with what got its real ids, once that is on disk and before a later
     /// modifier is accepted.
     package func whenRenamed(_ tell: @escaping @Sendable (RenamedModifiers) -> Void) {
-        shared.residency.whenRenamed(tell)
+        shared.residency.modifiersRenamed.set(tell)
     }
 }

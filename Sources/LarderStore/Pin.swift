@@ -426,5 +426,7 @@ package struct PinStore: Sendable {
         return (Limits.pinsPerUserMax - Int(user.count), max(0, bytes))
     }
 
-    package func whenUpdated(_ tell: @escaping @Sendable () -> Void) { residency.whenUpdated(tell) }
+    package func whenUpdated(_ tell: @escaping @Sendable () -> Void) {
+        residency.pinsUpdated.set { _ in tell() }
+    }
 }

@@ -85,7 +85,7 @@ struct Renaming: WriterPart {
         let told = RenamedModifiers(scope: scope.scope, ids: ids, modifiers: modifiers)
         afterCommit { [shared] in
             shared.aliases.remove(removed)
-            if !told.ids.isEmpty { shared.residency.tellRenamed(told) }
+            if !told.ids.isEmpty { shared.residency.modifiersRenamed.tell(told) }
         }
         return []
     }

@@ -46,9 +46,9 @@ final class ResidencyIndex: Sendable {
     private let commits = Atomic<Int>(0)
     private let publishedPins = Mutex(PinTotals())
     private let publishedQueue = Mutex(QueueTotals())
-    private let listener = Mutex<@Sendable () -> Void>({})
-    private let leavingListener = Mutex<@Sendable ([ModifierNumber]) -> Void>({ _ in })
-    private let renamingListener = Mutex<@Sendable (RenamedModifiers) -> Void>({ _ in })
+    let pinsUpdated = Listener<Void>()
+    let modifiersLeft = Listener<[ModifierNumber]>()
+    let modifiersRenamed = Listener<RenamedModifiers>()
 
     var commitNumber: Int { commits.load(ordering: .acquiring) }
     func commitPublished() { commits.add(1, ordering: .releasing) }
@@ -170,21 +170,14 @@ final class ResidencyIndex: Sendable {
     var pinTotals: PinTotals { publishedPins.withLock { $0 } }
     func publish(_ totals: QueueTotals) { publishedQueue.withLock { $0 = totals } }
     var queueTotals: QueueTotals { publishedQueue.withLock { $0 } }
+}
 
-    func whenUpdated(_ tell: @escaping @Sendable () -> Void) { listener.withLock { $0 = tell } }
-    func notifyUpdated() { listener.withLock { $0 }() }
+/// Hears of something after its commit, on the writer's thread.
+final class Listener<Event>: Sendable {
+    private let hears = Mutex<@Sendable (Event) -> Void>({ _ in })
 
-    func whenLeft(_ tell: @escaping @Sendable ([ModifierNumber]) -> Void) {
-        leavingListener.withLock { $0 = tell }
-    }
-
-    func tellLeft(_ numbers: [ModifierNumber]) { leavingListener.withLock { $0 }(numbers) }
-
-    func whenRenamed(_ tell: @escaping @Sendable (RenamedModifiers) -> Void) {
-        renamingListener.withLock { $0 = tell }
-    }
-
-    func tellRenamed(_ renamed: RenamedModifiers) { renamingListener.withLock { $0 }(renamed) }
+    func set(_ hears: @escaping @Sendable (Event) -> Void) { self.hears.withLock { $0 = hears } }
+    func tell(_ event: Event) { hears.withLock { $0 }(event) }
 }
 
 /// Which durable row: 128 bits of a keyed hash of scope and id, which are compared in full before

@@ -148,7 +148,7 @@ struct Sharing: WriterPart {
         }
         if hasEnded { try state.keepers.countKeepers(of: id) }
         guard !left.isEmpty else { return }
-        afterCommit { [left] in index.tellLeft(left) }
+        afterCommit { [left] in index.modifiersLeft.tell(left) }
     }
 
     /// Hides the shared rows of a URL, its variants among them, from a user who has seen newer

@@ -106,7 +106,7 @@ final class StateWriter {
         }
         guard memory.hasUpdates else { return }
         memory.hasUpdates = false
-        index.notifyUpdated()
+        index.pinsUpdated.tell(())
     }
 
     private func publish() {
