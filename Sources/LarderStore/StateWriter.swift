@@ -9,7 +9,6 @@ final class StateWriter {
     var references: ReferenceTable { reader.references }
     let hidden: HiddenTable
     let queue: PreparedStatements<QueueStatement>
-    private var configuration: StoreConfiguration { shared.configuration }
     var limits: QueueLimits { shared.configuration.limits.queue }
     let wal: WriteAheadLog
     /// Whether the WAL may have a credential that is removed.
@@ -23,7 +22,6 @@ final class StateWriter {
     let reader: StateReader
     var shared: SharedCacheState { reader.shared }
     var index: ResidencyIndex { reader.shared.residency }
-    var viewChange: ViewChange.Comparison { shared.configuration.viewChange }
     var memory: StateWriterState
     private(set) var saved: StateWriterState
     /// The number of rows to be read, by user, since the oldest rows of the user were deleted.
@@ -67,7 +65,7 @@ final class StateWriter {
 
     func begin() throws(StoreError) {
         try settleDoubt()
-        memory.pins.maxBytes = configuration.pinsMaxBytes.bytes
+        memory.pins.maxBytes = shared.configuration.pinsMaxBytes.bytes
         saved = memory
         try statements[.begin].run()
     }

@@ -95,7 +95,9 @@ struct ViewLog {
             return try log(difference, of: name, hasMarks: hasMarks, revision, cause)
         }
         var change: ViewChange? = .put
-        if let before, let after { change = state.viewChange(before, after, document, body) }
+        if let before, let after {
+            change = state.shared.configuration.viewChange(before, after, document, body)
+        }
         switch change {
         case .put: try log(Change(revision, name.scope.scope, .put(name.id, cause)))
         case .delete: try log(Change(revision, name.scope.scope, .delete(name.id, cause)))
