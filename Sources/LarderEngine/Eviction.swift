@@ -289,7 +289,7 @@ package struct Purge: EnginePart {
         var command = EvictOrder(.all)
         command.includesPinned = true
         var isInUse = false
-        // MaintenanceStep moves the target of a removed modifier to the cache, where it is evicted.
+        // Maintenance moves the target of a removed modifier to the cache, where it is evicted.
         for _ in 0..<Limits.purgeRoundsMax {
             let evicted = try await Eviction(context: context).evict(command, scopes)
             report.entries += evicted.evicted

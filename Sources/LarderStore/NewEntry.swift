@@ -148,10 +148,10 @@ package struct StoreTotals: Equatable, Sendable {
     package var evictions: Int64 = 0
     /// Rows that were evicted because the disk or a quota on it was short.
     package var diskEvictions: Int64 = 0
-    package var isPressed = false
-    /// Of these, blobs past their ttl, and rows that a request named.
+    /// Evictions of blobs past their ttl, and of rows that a request named.
     package var expired: Int64 = 0
     package var evictedByRequest: Int64 = 0
+    package var isPressed = false
     /// Reads that met a damaged row since the start.
     package var damaged: Int64 = 0
     /// Entries not stored since the start, because another id's row has their key.

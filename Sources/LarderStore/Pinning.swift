@@ -185,7 +185,7 @@ struct Pinning: WriterPart {
 
     /// Removes a pin.
     ///
-    /// MaintenanceStep removes bytes that were saved for the pin alone, once the cache has synced
+    /// Maintenance removes bytes that were saved for the pin alone, once the cache has synced
     /// them.
     private func release(_ found: DurableRow) throws(StoreError) -> Bool {
         let name = found.name

@@ -274,7 +274,7 @@ struct Renaming: WriterPart {
         WHERE modifier = :modifier AND parents IS NOT NULL
         """
 
-    // MARK: MaintenanceStep
+    // MARK: Maintenance
 
     /// Writes down the last uses of names, and forgets those that were not used for long.
     func runMaintenance(

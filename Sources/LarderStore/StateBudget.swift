@@ -119,7 +119,7 @@ package struct PinTotals: Equatable, Sendable {
 struct QueueUsage: Equatable {
     struct Part: Equatable {
         var count: Int64 = 0
-        /// Theirs, that of the rows of `state.db` that pins do not count, and ``answerBytes``.
+        /// Bytes of modifiers, of rows of `state.db` that pins do not count, and of kept answers.
         var bytes: Int64 = 0
         var answerBytes: Int64 = 0
     }

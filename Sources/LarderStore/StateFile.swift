@@ -204,7 +204,7 @@ final class StateFile: Sendable {
         guard !isLost else {
             throw .cannotOpen(path: file.path, reason: "it was deleted or replaced while in use")
         }
-        // MaintenanceStep looks at the reserve on the disk, because this method runs on event loops.
+        // Maintenance looks at the reserve on the disk, because this method runs on event loops.
         guard reserve.isHeld || reserve.take() else { throw .diskFull(file: file.path, step: step) }
     }
 

@@ -195,7 +195,7 @@ final class StateWriter {
         try connection.execute("UPDATE revision_block SET next_rev = \(end) WHERE one = 1")
     }
 
-    /// The same of rows that are pinned or targeted.
+    /// Treats durable rows that a clock ahead of time has stored as if they were stored now.
     func clampMoments(now: Timestamp) throws(StoreError) {
         let limit = now.advanced(by: Limits.clockTolerance).milliseconds
         try connection.execute(

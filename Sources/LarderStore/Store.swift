@@ -56,7 +56,7 @@ package final class Store: Sendable {
 
     /// Sets other limits from now on.
     ///
-    /// MaintenanceStep evicts what the cache holds beyond them. In `state.db` rows and modifiers
+    /// Maintenance evicts what the cache holds beyond them. In `state.db` rows and modifiers
     /// beyond them stay until they are done.
     package func setLimits(_ limits: StoreLimits) {
         configuration.setLimits(limits)

@@ -178,7 +178,7 @@ final class StoreWriter: WriterPart {
 
     func noteRefusal(_ error: StoreError) { if error == .keyTaken { cacheWriter.countTakenKey() } }
 
-    // MARK: MaintenanceStep
+    // MARK: Maintenance
 
     /// A small step of what is done between two groups of commands.
     enum MaintenanceStep: Sendable {
