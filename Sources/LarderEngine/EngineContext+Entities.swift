@@ -182,7 +182,7 @@ package struct Entities: EnginePart {
         json: [UInt8],
         _ scope: ScopeKey,
         client: ClientTag?
-    ) async throws(Problem) -> EntitiesReceipt {
+    ) async throws(Problem) -> PutReceipt {
         guard let rules = context.origins.entityRules[name.origin] else {
             throw Problem(.badRequest, "origin '\(name.origin)' has no rules for entities")
         }

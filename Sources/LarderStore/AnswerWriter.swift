@@ -138,7 +138,7 @@ struct AnswerWriter: WriterPart {
         return try entries.refusal(of: answer.entry, found, entityGrowth: growth)
     }
 
-    func put(_ entities: NewEntities, now: Timestamp) throws(StoreError) -> EntitiesReceipt {
+    func put(_ entities: NewEntities, now: Timestamp) throws(StoreError) -> PutReceipt {
         let merged = try mergeDurable(entities, since: entities.fetch, now)
         let receipt = try cache.answers.put(entities, merged, now: now)
         try hideShared(by: entities)

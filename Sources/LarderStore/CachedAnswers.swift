@@ -64,7 +64,7 @@ struct CachedAnswers {
         _ entities: NewEntities,
         _ saved: SavedEntities,
         now: Timestamp
-    ) throws(StoreError) -> EntitiesReceipt {
+    ) throws(StoreError) -> PutReceipt {
         let (scope, cause, fetch) = (entities.scope, entities.cause, entities.fetch)
         var step = Step(scope: scope, cause: cause, now: now, start: fetch, saved: saved)
         let first = try entities.split.keys.first.map { key throws(StoreError) in
@@ -75,7 +75,7 @@ struct CachedAnswers {
         try makeRoom(for: step)
         let isNew = first.map { $0.row == nil || $0.isDeleted } ?? false
         let revision = step.revision ?? first?.row?.revision ?? Revision(0)
-        return EntitiesReceipt(revision: revision, isNew: isNew)
+        return PutReceipt(revision: revision, isNew: isNew, isSame: step.revision == nil)
     }
 
     func show(

@@ -253,11 +253,6 @@ package struct AnswerReceipt: Equatable, Sendable {
     package let isNormalized: Bool
 }
 
-package struct EntitiesReceipt: Equatable, Sendable {
-    package let revision: Revision
-    package let isNew: Bool
-}
-
 /// A step's change of an entity, and the part of it that shows.
 struct EntityChange: Sendable {
     let name: EntityName

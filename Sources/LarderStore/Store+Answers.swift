@@ -25,7 +25,7 @@ extension Store {
     @discardableResult package func put(
         _ entities: NewEntities,
         now: Timestamp
-    ) async throws(StoreError) -> EntitiesReceipt {
+    ) async throws(StoreError) -> PutReceipt {
         try await commits.submit(
             isRepeatable: true,
             promotes: !shared.residency.isEmpty,
