@@ -46,9 +46,9 @@ final class ResidencyIndex: Sendable {
     private let commits = Atomic<Int>(0)
     private let publishedPins = Mutex(PinTotals())
     private let publishedQueue = Mutex(QueueTotals())
-    let pinsUpdated = Listener<Void>()
-    let modifiersLeft = Listener<[ModifierNumber]>()
-    let modifiersRenamed = Listener<RenamedModifiers>()
+    let pinsUpdated = CommitListener<Void>()
+    let modifiersLeft = CommitListener<[ModifierNumber]>()
+    let modifiersRenamed = CommitListener<RenamedModifiers>()
 
     var commitNumber: Int { commits.load(ordering: .acquiring) }
     func commitPublished() { commits.add(1, ordering: .releasing) }
@@ -173,7 +173,7 @@ final class ResidencyIndex: Sendable {
 }
 
 /// Hears of something after its commit, on the writer's thread.
-final class Listener<Event>: Sendable {
+final class CommitListener<Event>: Sendable {
     private let hears = Mutex<@Sendable (Event) -> Void>({ _ in })
 
     func set(_ hears: @escaping @Sendable (Event) -> Void) { self.hears.withLock { $0 = hears } }
