@@ -38,10 +38,7 @@ package struct StoreFiles: Sendable {
     package var asideSets: [QuarantinedFiles] { state.file.asideSets }
 
     package var rights: [FileRights] {
-        var directories = [configuration.cacheDirectory]
-        if configuration.stateDirectory != configuration.cacheDirectory {
-            directories.append(configuration.stateDirectory)
-        }
+        let directories = [configuration.cacheDirectory, configuration.stateDirectory].unique
         return IntegrityChecker.rights(directories, databaseFiles)
     }
 
