@@ -195,12 +195,12 @@ package struct NewEntities: Sendable {
     }
 
     func form(_ saved: SavedEntities) -> (template: [UInt8], form: AnswerForm)? {
-        let merged = split.keys.indices.compactMap { saved.merged[$0] }
-        return merged.count == split.keys.count ? form(merged) : nil
+        form(split.keys.indices.compactMap { saved.merged[$0] })
     }
 
+    /// The form with these entities; nil unless they are all of them.
     func form(_ merged: [MergedEntity]) -> (template: [UInt8], form: AnswerForm)? {
-        guard
+        guard merged.count == split.keys.count,
             let template = split.template(merged).flatMap({ try? Template($0, split.skeleton) })
         else { return nil }
         return (template.bytes, AnswerForm(template, split.skeleton, of: origin))

@@ -220,7 +220,7 @@ struct TargetRows {
                 let found = try state.rows.merge(entities, number, entity, step)
                 if let found { merged.append(found) }
             }
-            guard merged.count == entities.split.keys.count, let form = entities.form(merged) else {
+            guard let form = entities.form(merged) else {
                 try markStale(row)
                 return row
             }
