@@ -155,25 +155,21 @@ extension Problem {
 
 /// Work that is begun in one place and run in the task group of another, which owns it.
 package struct WorkQueue: Sendable {
-    private let jobs: AsyncStream<@Sendable () async -> Void>
-    private let continuation: AsyncStream<@Sendable () async -> Void>.Continuation
+    private let jobs: Mailbox<@Sendable () async -> Void>
 
     package init() {
-        (jobs, continuation) = AsyncStream.makeStream()
+        jobs = Mailbox()
     }
 
+    /// False once the queue has ended.
     package func add(_ job: @escaping @Sendable () async -> Void) -> Bool {
-        switch continuation.yield(job) {
-        case .enqueued: true
-        case .dropped, .terminated: false
-        @unknown default: false
-        }
+        jobs.post(job)
     }
 
     /// Runs every job until ``finish()``, then waits for those that still run, cancelled or not.
     package func run(cancellingTheRest isCancelling: Bool) async {
         await withDiscardingTaskGroup { group in
-            for await job in jobs {
+            for await job in jobs.events {
                 group.addTask { await job() }
             }
             if isCancelling { group.cancelAll() }
@@ -181,7 +177,7 @@ package struct WorkQueue: Sendable {
     }
 
     package func finish() {
-        continuation.finish()
+        _ = jobs.ended()
     }
 }
 
