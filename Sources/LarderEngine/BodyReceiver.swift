@@ -58,6 +58,8 @@ struct BodyReceiver: ~Copyable {
         limit = isStored ? store.maxEntryBytes : Int64(Limits.inlineJSONBytesMax)
     }
 
+    deinit { store.bodies.abandon(upload) }
+
     /// After a failure ``abandon()`` is the only thing left to call.
     mutating func take(_ piece: [UInt8], now: Timestamp) async throws(Problem) {
         digest.update(piece)
@@ -104,21 +106,17 @@ struct BodyReceiver: ~Copyable {
     }
 
     mutating func abandon() {
-        if let upload { store.bodies.abandon(upload) }
+        store.bodies.abandon(upload)
         upload = nil
     }
 
     private mutating func append(_ bytes: [UInt8], _ now: Timestamp) async throws(Problem) {
         do throws(StoreError) {
-            let target: UploadID
-            if let upload {
-                target = upload
-            } else {
+            if upload == nil {
                 let (scope, id) = (name.scope, name.id)
-                target = try await store.bodies.begin(for: scope, id, isPinning: isPinning)
-                upload = target
+                upload = try await store.bodies.begin(for: scope, id, isPinning: isPinning)
             }
-            try await store.bodies.append(bytes, to: target, now: now)
+            if let upload { try await store.bodies.append(bytes, to: upload, now: now) }
         } catch {
             // The store takes no more of the body, so it goes on in memory if all of it is there.
             guard goesOnInMemory, !hasOverflown else { throw Problem(error) }
@@ -133,7 +131,7 @@ struct BodyReceiver: ~Copyable {
 
 /// A client's own blob on its way into the cache, piece by piece.
 ///
-/// Either ``finish()`` or ``abandon()`` is its end.
+/// The store drops a blob that ends without ``finish()``.
 package struct BlobUpload: ~Copyable {
     let context: EngineContext
     let mediaType: String?
@@ -146,15 +144,9 @@ package struct BlobUpload: ~Copyable {
         try await receiver.take(piece, now: context.clock.now())
     }
 
-    package mutating func finish() async throws(Problem) -> (put: PutReceipt, entityTag: String) {
+    package consuming func finish() async throws(Problem) -> (put: PutReceipt, entityTag: String) {
         let now = context.clock.now()
-        let taken: BodyReceiver.ReceivedBody
-        do throws(Problem) {
-            taken = try await receiver.finish(now: now)
-        } catch {
-            receiver.abandon()
-            throw error
-        }
+        let taken = try await receiver.finish(now: now)
         var entry = Entry(id: receiver.name.id, kind: .blob, storedAt: now, body: taken.summary)
         entry.mediaType = mediaType
         entry.freshUntil = ttl.map { now.advanced(by: $0) }
@@ -168,13 +160,9 @@ package struct BlobUpload: ~Copyable {
                 : try await context.store.put(new, now: now, if: condition)
             return (receipt, entry.entityTag)
         } catch {
-            if case .uploaded(let upload) = body { context.store.bodies.abandon(upload) }
+            context.store.bodies.abandon(body.upload)
             throw Problem(error)
         }
-    }
-
-    package mutating func abandon() {
-        receiver.abandon()
     }
 }
 

@@ -74,7 +74,7 @@ package enum NewBody: Sendable {
     case inline([UInt8])
     case uploaded(UploadID)
 
-    var upload: UploadID? { if case .uploaded(let upload) = self { upload } else { nil } }
+    package var upload: UploadID? { if case .uploaded(let upload) = self { upload } else { nil } }
 
     var bytes: [UInt8]? { if case .inline(let bytes) = self { bytes } else { nil } }
 

@@ -172,12 +172,7 @@ extension EngineFixture {
         ttl: Duration? = nil
     ) async throws -> (put: PutReceipt, entityTag: String) {
         var intake = try engine.entries.take(EntryID(id), scope, mediaType: "text/plain", ttl: ttl)
-        do {
-            try await intake.take(Array(text.utf8))
-        } catch {
-            intake.abandon()
-            throw error
-        }
+        try await intake.take(Array(text.utf8))
         return try await intake.finish()
     }
 

@@ -296,7 +296,8 @@ struct PinTests {
             isPinned: true
         )
         try await intake.take(Array("kept".utf8))
-        #expect(try await intake.finish().put.isNew)
+        let receipt = try await intake.finish()
+        #expect(receipt.put.isNew)
         fixture.clock.advance(by: .seconds(3_600))
         #expect(try fixture.bytes("note") == "kept")
         await #expect(throws: Problem.self) {

@@ -96,16 +96,10 @@ struct EntryRoutes {
             client: try exchange.client,
             conditions: exchange.conditions
         )
-        let (put, entityTag): (PutReceipt, String)
-        do throws(Problem) {
-            while let piece = try await exchange.nextPiece() {
-                try await receiver.take(Array(piece.readableBytesView))
-            }
-            (put, entityTag) = try await receiver.finish()
-        } catch {
-            receiver.abandon()
-            throw error
+        while let piece = try await exchange.nextPiece() {
+            try await receiver.take(Array(piece.readableBytesView))
         }
+        let (put, entityTag) = try await receiver.finish()
         await exchange.writer.respond(
             put.isNew ? .created : .noContent,
             [
