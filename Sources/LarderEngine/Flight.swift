@@ -347,21 +347,11 @@ struct FlightAnswer: Sendable {
     var isNormalized = false
     /// The last revision that was told when its request left, if the answer of a later request has
     /// its row: that one shows once it is written.
-    private(set) var lateSince: Revision?
+    var lateSince: Revision?
     /// Cookies that the origin sets; only the client that asked gets them, and they are not stored.
     var cookies = HeaderFields()
 
     var isResult: Bool { Freshness.isResult(status, of: entry.request?.method ?? .get) }
-
-    init(entry: Entry, bytes: [UInt8]?, status: Int) {
-        (self.entry, self.bytes, self.status) = (entry, bytes, status)
-    }
-
-    /// An answer for whose row that of a later request came first.
-    init(late entry: Entry, _ bytes: [UInt8]?, status: Int, since start: Revision) {
-        self.init(entry: entry, bytes: bytes, status: status)
-        lateSince = start
-    }
 }
 
 struct OriginRefusal: Equatable, Sendable {

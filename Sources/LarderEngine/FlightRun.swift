@@ -231,12 +231,12 @@ struct FlightRun: ~Copyable {
             return .finish(receiver.isOverLimit ? plan.tooLarge(reply, freshness) : .failed(fault))
         }
         if taken.isCutOff {
-            abandon(taken.body)
+            context.store.bodies.abandon(taken.body?.upload)
             throw .brokenOff(reason: "its body ended inside a JSON value")
         }
         guard case .store = machine.bodyArrived() else { return .finish(cutShort()) }
         if let refusal = plan.refusal(in: taken, reply) {
-            abandon(taken.body)
+            context.store.bodies.abandon(taken.body?.upload)
             _ = machine.stored()
             return .finish(refusal)
         }
@@ -281,13 +281,13 @@ struct FlightRun: ~Copyable {
             )
             (entry.request, entry.source) = (plan.key.content, machine.source)
             if taken.body != nil, isLate(entry.id) {
-                abandon(taken.body)
+                context.store.bodies.abandon(taken.body?.upload)
                 entry.revision = try unstoredRevision(of: entry)
                 // Waiting writes may show in the entities of the row, which the bytes do not have.
                 let bytes = plan.rules == nil ? taken.bytes : nil
-                return .current(
-                    FlightAnswer(late: entry, bytes, status: reply.status, since: start)
-                )
+                var answer = FlightAnswer(entry: entry, bytes: bytes, status: reply.status)
+                answer.lateSince = start
+                return .current(answer)
             }
             let body = FrameBody(entry, in: plan.key.scope.scope, bytes: taken.bytes)
             let isAddressed = if case .href = body { true } else { false }
@@ -310,7 +310,7 @@ struct FlightRun: ~Copyable {
             answer.isNormalized = kept?.isNormalized ?? false
             return .current(answer)
         } catch {
-            abandon(taken.body)
+            context.store.bodies.abandon(taken.body?.upload)
             switch error {
             case let error as StoreError: return .failed(Problem(error))
             case let error as ModelError: return .failed(Problem(error))
@@ -350,7 +350,7 @@ struct FlightRun: ~Copyable {
             return kept
         } catch {
             if isAddressed { throw error }
-            abandon(body)
+            context.store.bodies.abandon(body.upload)
             noteUnstored(entry.id, error)
             return nil
         }
@@ -379,10 +379,6 @@ struct FlightRun: ~Copyable {
     private func unstoredRevision(of entry: Entry) throws(StoreError) -> Revision {
         if let cached = plan.cached, cached.body == entry.body { return cached.revision }
         return try context.store.nextRevision()
-    }
-
-    private func abandon(_ body: NewBody?) {
-        if case .uploaded(let upload) = body { context.store.bodies.abandon(upload) }
     }
 
     private mutating func refresh(_ reply: UpstreamReply) async -> Step {
@@ -425,7 +421,9 @@ struct FlightRun: ~Copyable {
         let viewers = await context.viewers(of: id, in: plan.key.scope)
         if isLate(id) {
             _ = machine.stored()
-            return .finish(.current(FlightAnswer(late: entry, nil, status: status, since: start)))
+            var answer = FlightAnswer(entry: entry, bytes: nil, status: status)
+            answer.lateSince = start
+            return .finish(.current(answer))
         }
         let new = NewEntry(entry, .inline([]), of: plan, since: start, context)
         do throws(StoreError) {
