@@ -208,18 +208,17 @@ package final class Engine: Sendable {
         _ cancellation: ClientCancellation
     ) async throws(Problem) -> RawReply? {
         try given.origin.refuseConfigured(given.headers)
-        let order = try TemporaryNames(context: context).current(given.command, in: scope)
+        var request = given
+        request.command = try TemporaryNames(context: context).current(given.command, in: scope)
         let rules = RawRules(
-            order.policy ?? .networkFirst,
+            request.command.policy ?? .networkFirst,
             control: fields.list("Cache-Control") ?? "",
             accept: accept
         )
-        var request = FetchRequest(order, origin: given.origin, raw: rules)
-        (request.quotesOrigin, request.isHead) = (given.quotesOrigin, given.isHead)
-        request.range = RangeFields(fields)
+        (request.raw, request.range) = (rules, RangeFields(fields))
         let printer = RawPrinter(
             clock: clock,
-            url: order.url,
+            url: request.url,
             rules: rules,
             conditions: RawConditions(fields)
         )

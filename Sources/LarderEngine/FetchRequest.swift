@@ -8,12 +8,12 @@ import LarderWire
 /// A fetch with everything that its origin's settings decide for it; the rest is its command's.
 @dynamicMemberLookup
 struct FetchRequest: Sendable {
-    let command: FetchOrder
+    var command: FetchOrder
     let origin: OriginSettings
     let client: ClientTag?
     /// Rules of the raw routes, which pass on any answer of the origin, even one that cannot be
     /// stored.
-    let raw: RawRules?
+    var raw: RawRules?
     /// Whether the client reads the origin's own words in place of the daemon's, as under `/o/`.
     var quotesOrigin = false
     /// The client's Range of a raw read.
@@ -21,13 +21,8 @@ struct FetchRequest: Sendable {
     /// Whether it is a raw HEAD.
     var isHead = false
 
-    init(
-        _ command: FetchOrder,
-        origin: OriginSettings,
-        client: ClientTag? = nil,
-        raw: RawRules? = nil
-    ) {
-        (self.command, self.origin, self.client, self.raw) = (command, origin, client, raw)
+    init(_ command: FetchOrder, origin: OriginSettings, client: ClientTag? = nil) {
+        (self.command, self.origin, self.client) = (command, origin, client)
     }
 
     subscript<Value>(dynamicMember member: KeyPath<FetchOrder, Value>) -> Value {
@@ -36,10 +31,8 @@ struct FetchRequest: Sendable {
 
     /// The same for the part of the body that the client asks for.
     var withRange: FetchRequest {
-        var order = command
-        for field in range?.fields ?? [] { order.headers.append(field.name, field.value) }
-        var request = FetchRequest(order, origin: origin, client: client, raw: raw)
-        request.quotesOrigin = quotesOrigin
+        var request = self
+        for field in range?.fields ?? [] { request.command.headers.append(field.name, field.value) }
         return request
     }
 
