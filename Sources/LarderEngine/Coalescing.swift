@@ -33,43 +33,36 @@ struct Coalescing: Sendable {
             others.append(next)
             groups.append(group)
         }
-        let count = try joinedCount(of: others, followers, reader)
+        let count = try joinedCount(upTo: others.count, followers, reader)
         (others, group) = (Array(others.prefix(count)), groups[count])
         guard let last = others.last else { return nil }
         if rule == .net, let effect = group.effect, let id = last.modifier.targets.first {
             let document = context.origins.document(id, for: first.modifier.scope.uid)
             let base = try reader.base(of: id)
-            let values = TargetValues(base, of: id, [effect], document)
-            let isShown = [id: [effect]].areShown(
-                in: { _ in values.content },
-                view: { _, _, effects in values.view(effects) }
-            )
+            let view = TargetValues(base, of: id, [effect], document).view([effect])
             // Over a part of the target, a whole value removes what only the origin knows.
-            let isNeedless = isShown && values.view([effect]).isComplete == !base.isPart
+            let isNeedless = view.isInPlace && view.isComplete == !base.isPart
             if isNeedless { return JoinedModifiers(others, nil) }
         }
         return JoinedModifiers(others, group.request)
     }
 
-    /// How many of `others` can be joined so that no other write depends on one of the group.
+    /// How many followers can be joined so that no other write depends on one of the group.
     ///
     /// All writes that depend on one are among the followers.
     private func joinedCount(
-        of others: [WholeModifier],
+        upTo most: Int,
         _ followers: [ModifierNumber],
         _ reader: JoinableModifiers
     ) throws(StoreError) -> Int {
-        guard others.count < followers.count else { return others.count }
+        guard most < followers.count else { return most }
         var parents: [[ModifierNumber]] = []
         for number in followers { parents.append(try reader.dependencies(of: number)) }
-        var count = others.count
-        while count > 0 {
+        let count = (0...most).last { count in
             let group = [reader.first.modifier.number] + followers.prefix(count)
-            let hasOther = parents.dropFirst(count).contains { $0.contains(where: group.contains) }
-            guard hasOther else { break }
-            count -= 1
+            return !parents.dropFirst(count).contains { $0.contains(where: group.contains) }
         }
-        return count
+        return count ?? 0
     }
 }
 

@@ -260,12 +260,8 @@ struct Conflicts: Sendable {
             guard !seen.has(now) else { continue }
             let document = origins.document(change.id, for: uid)
             let values = TargetValues(base, of: change.id, [effect], document)
-            let isDone = [change.id: [effect]].areShown(
-                in: { _ in values.content },
-                view: { _, _, effects in values.view(effects) }
-            )
             let own = (taken[change.id] ?? []).compactMap { try? Effect(parsing: $0) }
-            if !isDone, !seen.has(now, afterSomeOf: own, effect) {
+            if !values.view([effect]).isInPlace, !seen.has(now, afterSomeOf: own, effect) {
                 found[change.id] = now.encoded
             }
         }

@@ -316,8 +316,7 @@ extension [EntryID: [Effect]] {
     ) -> Bool {
         !isEmpty
             && allSatisfy { id, effects in
-                let view = view(id, content(id), effects + (later[id] ?? []))
-                return !view.isChanged && view.leftOut.isEmpty && view.content != .unknown
+                view(id, content(id), effects + (later[id] ?? [])).isInPlace
             }
     }
 }

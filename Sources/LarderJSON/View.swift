@@ -57,6 +57,9 @@ package struct View: Equatable, Sendable {
 
     /// Whether the steps did not suffice for all that would fit.
     package var isCut: Bool { leftOut.contains { $0.reason.cause == .tooMuchWork } }
+
+    /// Whether base shows already what the effects make of it.
+    package var isInPlace: Bool { !isChanged && leftOut.isEmpty && content != .unknown }
 }
 
 /// A view while effects come to it one after the other.
