@@ -337,9 +337,7 @@ struct RawPrinter: FetchPrinter {
 
 extension HeaderFields {
     fileprivate func adding(_ others: HeaderFields) -> HeaderFields {
-        var fields = self
-        for field in others.fields { fields.append(field.name, field.value) }
-        return fields
+        HeaderFields(fields + others.fields)
     }
 }
 
