@@ -52,24 +52,19 @@ extension EngineContext {
             ? entry.mediaType.map(MediaType.isAnyJSON) == true : taken.summary.isJSON
     }
 
-    /// An entity's own URL and the origin of that URL; nil if its type has none.
-    func ownURL(of name: EntityName, _ scope: ScopeKey) -> (url: WebURL, origin: OriginSettings)? {
-        let origins = origins
-        guard let url = origins.ownURL(of: name), let origin = origins[name.origin]?.settings
-        else { return nil }
-        return (url, credentials.settings(of: origin, for: scope.scope))
-    }
-
     func entityRules(of origin: OriginName) -> EntityRules {
         origins.entityRules[origin] ?? EntityRules(NormalizeRules())
     }
 
     /// The URL and the origin to ask for an id; nil for an id that no origin can give.
     func address(of id: EntryID, in scope: ScopeKey) -> (url: WebURL, origin: OriginSettings)? {
-        if let name = id.entity { return id.temporary == nil ? ownURL(of: name, scope) : nil }
-        guard id.text.hasScheme, let url = try? WebURL(id.text), url.text == id.text,
-            let origin = try? origin(of: url, in: scope)
-        else { return nil }
+        var url: WebURL?
+        if let name = id.entity {
+            if id.temporary == nil { url = origins.ownURL(of: name) }
+        } else if id.text.hasScheme, let own = try? WebURL(id.text), own.text == id.text {
+            url = own
+        }
+        guard let url, let origin = try? origin(of: url, in: scope) else { return nil }
         return (url, origin)
     }
 

@@ -179,7 +179,7 @@ struct PrefetchList: EnginePart {
     }
 
     private func url(of entity: EntryID) -> EntryID? {
-        let url = entity.entity.flatMap { context.ownURL(of: $0, scope)?.url }
+        let url = entity.entity.flatMap { context.origins.ownURL(of: $0) }
         return url.flatMap { try? EntryID($0) }
     }
 
