@@ -119,7 +119,7 @@ package struct Entries: EnginePart {
         filter.origin = try OriginName?(command: query.origin)
         filter.shownAt = clock.now()
         filter.part = filter.prefix?.hasPrefix(EntryID.entityMark) == true ? .entities : .entries
-        let order = RowOrder(query.sort ?? .id)
+        let order = query.sort.flatMap { RowOrder(rawValue: $0.rawValue) } ?? .id
         let limit = try query.page.checkedLimit()
         let cursor = try query.page.cursor.map(RowCursor.init)
         let page = try await storingAll { [filter] () async throws(StoreError) in
@@ -145,17 +145,6 @@ extension EntryItem {
             source: source,
             now: now
         )
-    }
-}
-
-extension RowOrder {
-    fileprivate init(_ order: EntryOrder) {
-        switch order {
-        case .size: self = .size
-        case .age: self = .age
-        case .used: self = .used
-        default: self = .id
-        }
     }
 }
 

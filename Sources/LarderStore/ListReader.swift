@@ -259,7 +259,7 @@ package enum RowPart: Sendable {
 /// Order of a list: by id, largest first, oldest first, or least recently used first.
 ///
 /// In a list of several scopes, rows that are equal in it follow each other by scope and id.
-package enum RowOrder: Sendable, CaseIterable {
+package enum RowOrder: String, Sendable, CaseIterable {
     case id
     case size
     case age
