@@ -30,8 +30,6 @@ private struct EvictionRun {
     let client: ClientTag?
     var report = EvictReport()
 
-    private var isDryRun: Bool { command.isDryRun }
-
     consuming func run() async throws(StoreError) -> EvictReport {
         var filter = RowFilter(scopes)
         var goal: Int64?
@@ -141,7 +139,7 @@ private struct EvictionRun {
             report.skipped += hasBytes ? 1 : 0
             return
         }
-        if !isDryRun {
+        if !command.isDryRun {
             let (scope, id) = (row.name.scope, row.name.id)
             let isEvicted = try await context.store.pins.evict(
                 scope,
@@ -160,7 +158,7 @@ private struct EvictionRun {
 
     private mutating func take(_ candidates: [EvictionCandidate]) async throws(StoreError) {
         var receipt = EvictionReceipt()
-        if isDryRun {
+        if command.isDryRun {
             let skipped = try await context.store.skipped(candidates)
             receipt.evicted = candidates.indices
                 .filter { !skipped.contains($0) }.map { candidates[$0] }
