@@ -192,11 +192,7 @@ struct Conflicts: Sendable {
     private static func isSame(_ before: TargetBase?, _ after: TargetBase?) -> Bool {
         guard let before, before.isKnown, let after else { return true }
         if before.serverValue == after.serverValue, before.serverValue != nil { return true }
-        switch (TargetContent(before), TargetContent(after)) {
-        case (.json(let value), .json(let other)): return value.isSame(as: other)
-        case (.deleted, .deleted), (.unknown, .unknown): return true
-        case (_, _): return false
-        }
+        return before.mark == after.mark
     }
 
     private enum ReadResult {

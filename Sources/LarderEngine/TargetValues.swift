@@ -152,7 +152,7 @@ extension SentBases {
 
 extension TargetBase {
     /// Stands for its value, in whatever spelling; empty if nothing is known.
-    fileprivate var mark: [UInt8] {
+    var mark: [UInt8] {
         switch TargetContent(self) {
         case .unknown: []
         case .deleted: [0]
