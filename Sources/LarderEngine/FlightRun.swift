@@ -59,11 +59,13 @@ struct FlightRun: ~Copyable {
                 step = await ask(attempt)
             case .pause(let duration):
                 try? await context.clock.sleep(for: duration)
-                guard !Task.isCancelled, let attempt = machine.pauseEnded() else {
-                    return cutShort()
+                if !Task.isCancelled, let attempt = machine.pauseEnded() {
+                    step = .ask(attempt)
+                } else {
+                    step = .finish(cutShort())
                 }
-                step = .ask(attempt)
             case .finish(let outcome):
+                if !machine.stored() { _ = machine.gaveUp() }
                 return outcome
             }
         }
@@ -93,9 +95,8 @@ struct FlightRun: ~Copyable {
         }
     }
 
-    private mutating func cutShort() -> FlightOutcome {
-        _ = machine.gaveUp()
-        return failed(context.isDraining ? .shuttingDown : .timeout)
+    private func cutShort() -> FlightOutcome {
+        failed(context.isDraining ? .shuttingDown : .timeout)
     }
 
     private func failed(_ failure: FlightFailure) -> FlightOutcome {
@@ -107,7 +108,6 @@ struct FlightRun: ~Copyable {
     private mutating func ask(_ attempt: FlightMachine.Attempt) async -> Step {
         // An operator may have set the origin offline since the flight started.
         guard !context.originStates.isManuallyOffline(plan.origin.name) else {
-            _ = machine.gaveUp()
             return .finish(.failed(Problem(offline: plan.origin.name)))
         }
         depart()
@@ -203,7 +203,6 @@ struct FlightRun: ~Copyable {
         let (now, settings) = (context.clock.now(), plan.origin.fetch)
         let freshness = machine.freshness(of: reply.status, reply.headers, settings, now: now)
         guard let id = plan.rowID(context) else {
-            _ = machine.gaveUp()
             return .finish(.failed(Problem(.badURL, "'\(url)' is too long for an id")))
         }
         var receiver = BodyReceiver(
@@ -226,7 +225,6 @@ struct FlightRun: ~Copyable {
             receiver.abandon()
             if let error = error as? UpstreamError { throw error }
             if let client { return await pass(restOf: reply, to: await client.release()) }
-            _ = machine.gaveUp()
             let fault = error as? Problem ?? Problem(.internal, "a body failed: \(error)")
             return .finish(receiver.isOverLimit ? plan.tooLarge(reply, freshness) : .failed(fault))
         }
@@ -237,14 +235,12 @@ struct FlightRun: ~Copyable {
         guard case .store = machine.bodyArrived() else { return .finish(cutShort()) }
         if let refusal = plan.refusal(in: taken, reply) {
             context.store.bodies.abandon(taken.body?.upload)
-            _ = machine.stored()
             return .finish(refusal)
         }
         let outcome = await store(taken, reply, freshness)
         client?.finish()
         let use = read?.overtakenUse
         guard use != .nothing else { return overtaken(outcome) }
-        _ = machine.stored()
         guard case .current(var answer) = outcome else { return .finish(outcome) }
         guard use == nil else {
             context.noteRead(of: answer.entry.id, in: plan.key.scope, nil)
@@ -413,14 +409,12 @@ struct FlightRun: ~Copyable {
     private mutating func writeTombstone(_ status: Int, _ reply: UpstreamReply) async -> Step {
         let (now, names) = (context.clock.now(), Variants.names(in: machine.varied(reply.headers)))
         guard let id = plan.rowID(context, names) else {
-            _ = machine.stored()
             return .finish(.failed(Problem(.badURL, "'\(url)' is too long for an id")))
         }
         var entry = Entry(tombstone: id, status: status, plan.origin.name, at: now)
         entry.request = plan.key.content
         let viewers = await context.viewers(of: id, in: plan.key.scope)
         if isLate(id) {
-            _ = machine.stored()
             var answer = FlightAnswer(entry: entry, bytes: nil, status: status)
             answer.lateSince = start
             return .finish(.current(answer))
@@ -440,13 +434,11 @@ struct FlightRun: ~Copyable {
                 now: now
             )
             if read?.overtakenUse != nil { return overtaken(unstored(entry)) }
-            _ = machine.stored()
             if try await plan.beginsVariant(names, context) { try await remember(names) }
             for scope in viewers { context.noteRead(of: id, in: scope, nil) }
             let words = plan.quotesOrigin ? await OriginRefusal(whole: reply) : nil
             return .finish(.deleted(receipt.revision, status: status, words))
         } catch {
-            _ = machine.stored()
             noteUnstored(id, error)
             return .finish(FlightOutcome(unstoredDeletion: status, context.store))
         }
