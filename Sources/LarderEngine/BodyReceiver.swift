@@ -175,7 +175,7 @@ package struct BlobUpload: ~Copyable {
 /// 1. At most one piece is here: the next is offered after the last was taken.
 /// 2. The first call of ``finish(isWhole:)`` decides the outcome; no piece is handed over after it.
 package final class BodyPipe: Sendable {
-    typealias BrokenOff = PassThroughBody.BrokenOff
+    package struct BrokenOff: Error {}
 
     private let (pieces, offering) = AsyncStream<[UInt8]>.makeStream()
     private let (takings, taking) = AsyncStream<Void>.makeStream()
@@ -276,13 +276,11 @@ package final class PassThroughBody: Sendable {
         pipe.finish(isWhole: false)
     }
 
-    package func next() async throws(BrokenOff) -> [UInt8]? {
+    package func next() async throws(BodyPipe.BrokenOff) -> [UInt8]? {
         try await pipe.next()
     }
 
     package func giveUp() {
         pipe.finish(isWhole: false)
     }
-
-    package struct BrokenOff: Error {}
 }
