@@ -185,13 +185,12 @@ extension Entries {
         }
         let time = clock.monotonic() - began
         found.reverse()
-        for _ in ids {
+        while let frame = found.popLast() {
             // A slow client would be cut off in the middle.
             guard !context.isDraining else {
                 _ = await emit(.end(EndFrame(outcome: .shutdown, cacheTime: time)))
                 return
             }
-            guard let frame = found.popLast() else { break }
             let isHit = if case .miss = frame { false } else { true }
             context.count(isHit: isHit)
             guard await emit(frame) else { return }
