@@ -127,9 +127,7 @@ struct Conflicts: Sendable {
         of modifier: StoredModifier
     ) -> (match: ModifierRules.MatchRule, rules: ConflictRules) {
         let defaults = rules(of: modifier)
-        var rules = ConflictRules(of: modifier, defaults)
-        rules.rounds = modifier.conflicts + 1
-        return (modifier.ifMatch ?? defaults.ifMatch, rules)
+        return (modifier.ifMatch ?? defaults.ifMatch, ConflictRules(of: modifier, defaults))
     }
 
     // MARK: After an answer

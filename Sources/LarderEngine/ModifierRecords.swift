@@ -202,6 +202,7 @@ extension ConflictRules {
     init(of modifier: StoredModifier, _ defaults: ModifierRules) {
         self.init(modifier.onConflict ?? defaults.onConflict)
         hasOwnCondition = modifier.hasOwnCondition
+        rounds = modifier.conflicts + 1
     }
 }
 
