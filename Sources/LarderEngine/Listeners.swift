@@ -125,8 +125,12 @@ extension EngineContext {
         let hasUpdates = Flag()
         let ear = news.add { if hasUpdates.raise() { mailbox.post(nil) } }
         defer { news.remove(ear) }
+        @Sendable
+        func watchTime() async {
+            if (try? await clock.sleep(for: time)) != nil { mailbox.post(.timeIsOver) }
+        }
         // Cancelled as this returns.
-        async let _: Void = clock.post(.timeIsOver, after: time, in: mailbox)
+        async let _: Void = watchTime()
         var events = mailbox.events.makeAsyncIterator()
         while true {
             hasUpdates.lower()
@@ -136,16 +140,6 @@ extension EngineContext {
             }
             if let end = event { return .ended(end) }
         }
-    }
-}
-
-extension EngineClock {
-    fileprivate func post(
-        _ end: Wait.End,
-        after time: Duration,
-        in box: Mailbox<Wait.End?>
-    ) async {
-        if (try? await sleep(for: time)) != nil { box.post(end) }
     }
 }
 
