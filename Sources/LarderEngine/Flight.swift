@@ -130,9 +130,7 @@ final class Flight: Sendable {
     private var ofAnother: FlightOutcome { .failed(Problem(.overloaded, of: plan)) }
 
     /// Runs the flight to its end, then tells all clients that joined.
-    ///
-    /// `isLanding` is called right before that; from then on no client may join.
-    func run(isLanding: () -> Void) async {
+    func run() async {
         let store = context.store
         let cachedID = plan.cached?.id
         if let cachedID { store.protect(plan.key.scope, cachedID) }
@@ -155,7 +153,7 @@ final class Flight: Sendable {
         }
         if let cachedID { store.release(plan.key.scope, cachedID) }
         plan.pipe?.finish(isWhole: false)
-        isLanding()
+        context.flights.remove(self)
         context.refreshes.landed(self, outcome, context)
         end(outcome)
     }
@@ -470,16 +468,15 @@ struct FlightStarter: Sendable {
     }
 
     private func send(_ flight: Flight) {
-        let table = context.flights
         let started = context.clock.monotonic()
         let isTaken = context.work.add { [context] in
-            await flight.run { table.remove(flight) }
+            await flight.run()
             context.meter.count { $0.network.record(context.clock.monotonic() - started) }
         }
         if isTaken {
             context.meter.count { $0.flightsStarted += 1 }
         } else {
-            table.remove(flight)
+            context.flights.remove(flight)
             let problem = Problem(FlightFailure.shuttingDown, url: flight.plan.key.url)
             flight.end(.failed(problem))
         }
