@@ -289,19 +289,11 @@ extension PendingExplanation {
     }
 }
 
-extension Effect {
-    fileprivate var name: String {
-        if case .all(let effects) = self {
-            effects.map(\.typeName).joined(separator: ", ")
-        } else {
-            typeName
-        }
-    }
-}
-
 extension PendingStep {
     fileprivate init(_ id: String, _ state: ModifierState, _ effect: Effect) {
-        self.init(id: id, state: .init(rawValue: state.rawValue), effect: effect.name)
+        let effects: [Effect] = if case .all(let effects) = effect { effects } else { [effect] }
+        let names = effects.map(\.typeName).joined(separator: ", ")
+        self.init(id: id, state: .init(rawValue: state.rawValue), effect: names)
     }
 }
 
