@@ -16,8 +16,7 @@ package final class Engine: Sendable {
     package let monitor: Monitor
     package var entries: Entries { Entries(context: context) }
     package var entities: Entities { Entities(context: context) }
-    package var credentials: Credentials { Credentials(context: context, readFile: readFile) }
-    private let readFile: Credentials.FileReader
+    package let credentials: Credentials
     package var pins: Pins { Pins(context: context) }
     package var prefetches: Prefetches { Prefetches(context: context) }
     package var modifiers: Modifiers { Modifiers(context: context) }
@@ -39,7 +38,6 @@ package final class Engine: Sendable {
         findings: [String] = [],
         readFile: @escaping Credentials.FileReader = Credentials.readsNoFile
     ) {
-        self.readFile = readFile
         context = EngineContext(
             store: store,
             upstream: upstream,
@@ -49,6 +47,7 @@ package final class Engine: Sendable {
             logger: logger
         )
         steps = ModifierSteps(context)
+        credentials = Credentials(context: context, readFile: readFile)
         self.origins = Origins(context: context, keeping: keeping)
         monitor = Monitor(context, version: version, findings: findings)
         store.pins.whenUpdated { [keeper = context.keeper] in keeper.post(.wanted) }
