@@ -14,17 +14,14 @@ protocol FetchPrinter {
 enum FetchOutput {
     case shown(ShownAnswer, RawAnswer.Body, SnapshotReason)
     case passed(PassedHead, PassThroughBody)
-    /// The network has what was shown.
-    case unchanged(UnchangedFrame)
     case deleted(DeletedFrame, SnapshotReason)
     case failed(FetchFailure)
     /// In place of anything else.
     case refused(FetchFailure)
     case refusedAsDeleted(status: Int)
     case refusedAsMiss
-    case origin(OriginFrame)
-    case heartbeat(Revision)
-    case end(EndFrame)
+    /// A frame that follows another word, or that only followers get.
+    case frame(FetchFrame)
 
     enum SnapshotReason {
         /// The network was not asked, or not waited for; the reason.
@@ -140,13 +137,11 @@ struct FramePrinter: FetchPrinter {
             defer { share?.end() }
             let now = clock.now()
             return await emit(.snapshot(SnapshotFrame(answer, bytes, for: scope, now: now)))
-        case .unchanged(let frame): return await emit(.unchanged(frame))
         case .deleted(let frame, _): return await emit(.deleted(frame))
         case .failed(let failure): return await emit(.problem(ProblemFrame(failure.problem)))
-        case .origin(let frame): return await emit(.origin(frame))
-        case .heartbeat(let revision): return await emit(.heartbeat(HeartbeatFrame(revision)))
-        case .end(let frame):
+        case .frame(.end(let frame)):
             _ = await emit(.end(frame))
+        case .frame(let frame): return await emit(frame)
         case .refused(let failure):
             refusal = failure.problem
         case .passed(let head, _):
@@ -240,8 +235,7 @@ struct RawPrinter: FetchPrinter {
             reply = .answer(RawAnswer(status: refusal.status, fields: fields, body: body))
         case .refused(let failure), .failed(let failure):
             refuse(failure.problem, status(.failure(failure), cached))
-        // These words follow another word, or go only to followers.
-        case .unchanged, .origin, .heartbeat, .end: break
+        case .frame: break
         }
         return false
     }

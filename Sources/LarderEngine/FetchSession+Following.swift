@@ -93,7 +93,7 @@ extension FetchSession {
         if renewRequest() { following = nil }
         guard let state, let name = followedOrigin?.name else { return }
         await readFollowed(reader)
-        await say(.origin(OriginFrame(toldThrough, name, state: state)))
+        await say(.frame(.origin(OriginFrame(toldThrough, name, state: state))))
     }
 
     /// Asks the origin for news since it was down, after its rest.

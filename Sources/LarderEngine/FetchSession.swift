@@ -178,7 +178,7 @@ struct FetchSession<Printer: FetchPrinter> {
         case .heartbeatDue:
             timers.beats.lower()
             await readFollowed(reader)
-            await say(.heartbeat(toldThrough))
+            await say(.frame(.heartbeat(HeartbeatFrame(toldThrough))))
         case .hungUp: nobodyReads()
         case .drainBegan: await drainBegan()
         }
@@ -287,7 +287,7 @@ struct FetchSession<Printer: FetchPrinter> {
                 cacheTime: cacheTime,
                 networkTime: networkTime
             )
-            await say(.end(frame))
+            await say(.frame(.end(frame)))
         }
     }
 
@@ -383,7 +383,7 @@ extension FetchSession {
         case (.unchangedAnd(let afterFinalFrame), .current(let answer)):
             let revision = cached?.entry.revision ?? answer.entry.revision
             guard case .network(let status, _, _) = occasion else { return }
-            await say(.unchanged(UnchangedFrame(revision: revision, status: status)))
+            await say(.frame(.unchanged(UnchangedFrame(revision: revision, status: status))))
             await conclude(afterFinalFrame, .unchanged, revision)
         case (.deletedAnd(let afterFinalFrame), .deleted(let frame)):
             await tellDeleted(frame, .cache())
