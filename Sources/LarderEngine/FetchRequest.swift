@@ -141,6 +141,18 @@ struct FetchRequest: Sendable {
         return isAnswered(by: found, context.variants) ? found : nil
     }
 
+    /// The same, read on the event loop, or off it if that takes long.
+    func lookUp(
+        on loop: StoreReader,
+        _ scope: ScopeKey,
+        _ context: EngineContext
+    ) async throws(StoreError) -> ShownAnswer? {
+        let lookupScopes = context.lookupScopes(scope, self)
+        return try await context.store.read(on: loop) { reader throws(StoreError) in
+            try lookUp(reader, lookupScopes, in: context)
+        }
+    }
+
     /// The view under the id that a stream follows; nil if it is the answer to other headers.
     func followed(
         _ id: EntryID,

@@ -44,7 +44,8 @@ extension FetchSession {
         var before: Machine?
         do throws(StoreError) {
             let row = try await request.followed(following.id, reader, lookupScopes, in: context)
-            if request.variantMarker != nil, let answer = try await lookUp(reader)?.entry,
+            if request.variantMarker != nil,
+                let answer = try await request.lookUp(on: reader, scope, context)?.entry,
                 answer.id != following.id, answer.revision > known ?? Revision(0)
             {
                 // The answers vary by other headers now: the session begins to follow this row.
@@ -96,12 +97,33 @@ extension FetchSession {
         await say(.frame(.origin(OriginFrame(toldThrough, name, state: state))))
     }
 
-    /// Asks the origin for news since it was down, after its rest.
+    /// Asks the origin for news since it was down, and does not wait for the answer: the session
+    /// hears of it by the change of the row.
     ///
-    /// The session hears of a new answer by the change of the row.
+    /// The origin's settings and the account's credential are those of now, as the stream may have
+    /// begun long before.
+    ///
+    /// The session asks later if the origin has to rest, or if too many requests are in flight, as
+    /// after the return of an origin that many follow.
     func askAgain(_ reader: StoreReader) async {
         guard let retries = followedOrigin?.retries else { return }
-        await context.flightStarter.askAgain(request, scope, reader, retries, timers)
+        if let due = context.originStates.retryAfterEnd(of: request.origin.name, for: scope.scope) {
+            return retries.ask(at: due, timers)
+        }
+        guard let renewed = request.renewed(scope, context) else { return }
+        var known: ShownAnswer?
+        do throws(StoreError) {
+            known = try await renewed.lookUp(on: reader, scope, context)
+        } catch {
+            context.noteUnread(error)
+        }
+        context.flightStarter.joinOrStart(renewed, scope, cached: known) {
+            [context, timers] outcome in
+            guard case .failed(let problem) = outcome, problem.kind == .overloaded else {
+                return retries.hadPlace()
+            }
+            retries.hadNoPlace(timers, randomUnit: context.randomUnit())
+        }
     }
 }
 
@@ -127,45 +149,6 @@ extension FetchRequest {
     fileprivate func renewed(_ scope: ScopeKey, _ context: EngineContext) -> FetchRequest? {
         guard let origin = try? context.origin(of: command.url, in: scope) else { return nil }
         return FetchRequest(command, origin: origin, client: client)
-    }
-}
-
-extension FlightStarter {
-    /// Asks the origin again for what a client follows, and does not wait for the answer.
-    ///
-    /// The origin's settings and the account's credential are those of now, as the stream may have
-    /// begun long before.
-    ///
-    /// The client asks later if the origin has to rest, or if too many requests are in flight, such
-    /// as those of other followers of an origin that is back.
-    fileprivate func askAgain(
-        _ old: FetchRequest,
-        _ scope: ScopeKey,
-        _ reader: StoreReader,
-        _ retries: FollowerRetries,
-        _ timers: SessionTimers<FetchEvent>
-    ) async {
-        if let due = context.originStates.retryAfterEnd(of: old.origin.name, for: scope.scope) {
-            return retries.ask(at: due, timers)
-        }
-        guard let request = old.renewed(scope, context) else { return }
-        let lookupScopes = context.lookupScopes(scope, request)
-        let known: ShownAnswer?
-        do throws(StoreError) {
-            known = try await context.store.read(on: reader) {
-                [context] reader throws(StoreError) in
-                try request.lookUp(reader, lookupScopes, in: context)
-            }
-        } catch {
-            known = nil
-            context.noteUnread(error)
-        }
-        joinOrStart(request, scope, cached: known) { [context] outcome in
-            guard case .failed(let problem) = outcome, problem.kind == .overloaded else {
-                return retries.hadPlace()
-            }
-            retries.hadNoPlace(timers, randomUnit: context.randomUnit())
-        }
     }
 }
 

@@ -45,7 +45,7 @@ struct FetchSession<Printer: FetchPrinter> {
         started = context.clock.monotonic()
         toldThrough = context.store.changes.published
         do throws(StoreError) {
-            cached = try await lookUp(reader)
+            cached = try await request.lookUp(on: reader, scope, context)
         } catch {
             guard request.policy != .cacheOnly else {
                 return await refuse(.problem(Problem(error)))
@@ -85,13 +85,6 @@ struct FetchSession<Printer: FetchPrinter> {
         }
         jobs.finish()
         await running
-    }
-
-    func lookUp(_ reader: StoreReader) async throws(StoreError) -> ShownAnswer? {
-        try await context.store.read(on: reader) {
-            [context, request, lookupScopes] reader throws(StoreError) in
-            try request.lookUp(reader, lookupScopes, in: context)
-        }
     }
 
     // MARK: Asking
