@@ -21,7 +21,7 @@ extension Entries {
             try EntryReader(context: context, scope: scope, reader: reader, now: now)
                 .explanation(of: id, in: lookupScopes, cancellation)
         }
-        guard let (told, entry, place) = found else { return nil }
+        guard let (told, place) = found else { return nil }
         var explanation = told
         explanation.refreshing = context.refreshes.report(of: id, scope.scope, context)
         let holders = context.followers.holders(of: id, in: place)
@@ -31,49 +31,17 @@ extension Entries {
             store.protections(place, id) > holders ? "in_flight" : nil,
             holders > 0 ? "followed" : nil,
         ].compactMap { $0 }
-        return try await formTold(of: entry, in: place, explanation)
-    }
-
-    /// Adds how an entry is kept; for that, the shown answer is split once more.
-    private func formTold(
-        of entry: Entry,
-        in place: ScopeKey,
-        _ explanation: EntryExplanation
-    ) async throws(Problem) -> EntryExplanation {
-        guard !entry.id.isEntity, let origin = entry.origin,
-            let rules = context.origins.entityRules[origin],
-            let settings = context.origins[origin]?.settings
-        else { return explanation }
-        let now = clock.now()
-        let id = entry.id
-        let path = (try? WebURL(id.text)).flatMap { settings.path(of: $0) } ?? "/"
-        return try await context.read { reader throws(StoreError) in
-            try reader.inConsistentSnapshot { () throws(StoreError) in
-                var explanation = explanation
-                let row = try reader.withEntry(place, id, now: now, isUse: false) { row in
-                    (row.normalized(in: place), row.chunkedBody, row.withBody { Array($0) })
-                }
-                switch row {
-                case nil: break
-                case (let normalized?, _, _)?:
-                    try explanation.take(normalized, rules, path, reader, now)
-                case (nil, .some, _)?:
-                    explanation.wholeReason = "it is too large to look into here"
-                case (nil, nil, let bytes)?: explanation.take(whole: bytes, rules, path)
-                }
-                return explanation
-            }
-        }
+        return explanation
     }
 }
 
 extension EntryReader {
-    /// Reads what is known of an entry, as of one commit, with the entry and the scope of its row.
+    /// Reads what is known of an entry, with the scope of its row.
     fileprivate func explanation(
         of id: EntryID,
         in lookupScopes: LookupScopes,
         _ cancellation: ClientCancellation
-    ) throws(StoreError) -> (EntryExplanation, Entry, place: ScopeKey)? {
+    ) throws(StoreError) -> (EntryExplanation, place: ScopeKey)? {
         guard !cancellation.isGivenUp else { return nil }
         var look = self
         look.isUse = false
@@ -96,8 +64,9 @@ extension EntryReader {
         if place.scope == .shared { item.tell(.shared) }
         var explanation = EntryExplanation(item, of: entry, protectedBy: [])
         if let name = id.entity { try explanation.take(name, in: place, look) }
+        explanation = try formTold(of: entry, in: place, explanation)
         guard target != nil || view?.overlay.pending.isEmpty != true else {
-            return (explanation, entry, place)
+            return (explanation, place)
         }
         look.form = .base
         let base = ViewReport(try look.view(of: id, in: lookupScopes) { row, _ in ViewReport(row) })
@@ -111,7 +80,35 @@ extension EntryReader {
         }
         if let view { try told.take(view, in: scope, reader) }
         explanation.pending = told
-        return (explanation, entry, place)
+        return (explanation, place)
+    }
+
+    /// Adds how an entry is kept; for that, the shown answer is split once more.
+    private func formTold(
+        of entry: Entry,
+        in place: ScopeKey,
+        _ explanation: EntryExplanation
+    ) throws(StoreError) -> EntryExplanation {
+        let (id, origins) = (entry.id, context.origins)
+        guard !id.isEntity, let origin = entry.origin, let rules = origins.entityRules[origin],
+            let settings = origins[origin]?.settings
+        else { return explanation }
+        let path = (try? WebURL(id.text)).flatMap { settings.path(of: $0) } ?? "/"
+        return try reader.inConsistentSnapshot { () throws(StoreError) in
+            var explanation = explanation
+            let row = try reader.withEntry(place, id, now: now, isUse: false) { row in
+                (row.normalized(in: place), row.chunkedBody, row.withBody { Array($0) })
+            }
+            switch row {
+            case nil: break
+            case (let normalized?, _, _)?:
+                try explanation.take(normalized, rules, path, reader, now)
+            case (nil, .some, _)?:
+                explanation.wholeReason = "it is too large to look into here"
+            case (nil, nil, let bytes)?: explanation.take(whole: bytes, rules, path)
+            }
+            return explanation
+        }
     }
 
     private func listedRow(
