@@ -85,16 +85,14 @@ struct Conflicts: Sendable {
                     now: $1
                 )
             }
-        case .failed, .overtaken:
-            return .notRead { [context] in
-                $0.sendNotCommitted(number, randomUnit: context.randomUnit(), now: $1)
-            }
+        case .failed, .overtaken: return .notRead(nil)
         }
     }
 
     enum BeforeRound: Sendable {
         case read(PlainRead)
-        case notRead(ModifierQueueRunner.Turn)
+        /// Nil if the step is not committed now.
+        case notRead(ModifierQueueRunner.Turn?)
     }
 
     struct PlainRead: Sendable {

@@ -61,7 +61,7 @@ final class ModifierSteps: Sendable {
             var departing = try await self.departing(number, followers)
             if let found = departing, found.decision == .look {
                 switch await conflicts.readBeforeRound(found.whole) {
-                case .notRead(let turn): return turn
+                case .notRead(let turn): return turn ?? sendNotCommitted(number)
                 case .read(let read):
                     departing = try await self.departing(number, followers, after: read)
                 }
