@@ -6,7 +6,7 @@ package typealias TLSCheck = @Sendable (TLSSettings) -> TLSFault?
 extension Configuration {
     /// Reads the configuration of a process.
     ///
-    /// A flag overrides the environment, which overrides the file, which overrides a default.
+    /// The environment overrides the file, which overrides a default.
     /// Origins come from the file, from `origins.d` in its folder, and from `origins.d` in the
     /// state directory. The daemon keeps origins in the state directory that were added while it
     /// ran.
@@ -17,7 +17,6 @@ extension Configuration {
     ///   - environment: All variables of the process; those that are not Larder's are passed over.
     ///   - uid: The effective user.
     ///   - home: That user's home, an absolute path.
-    ///   - flags: Values from the command line.
     ///   - checkTLS: Function that checks certificates and keys.
     /// - Returns: The configuration in force.
     /// - Throws: All problems, not only the first. A problem in the state directory does not
@@ -27,7 +26,6 @@ extension Configuration {
         environment: [String: String],
         uid: UInt32,
         home: String,
-        flags: [ConfigurationKey: String] = [:],
         checkTLS: @escaping TLSCheck = { _ in nil }
     ) throws(ConfigurationError) -> Configuration {
         let places = DefaultPaths(environment: environment, uid: uid, home: home)
@@ -38,7 +36,6 @@ extension Configuration {
             file: path,
             environment: environment,
             places: places,
-            flags: flags,
             readsFolders: true,
             checkTLS: checkTLS
         )
@@ -52,7 +49,6 @@ extension Configuration {
         file: String,
         environment: [String: String],
         places: DefaultPaths,
-        flags: [ConfigurationKey: String] = [:],
         readsFolders: Bool = false,
         checkTLS: @escaping TLSCheck = { _ in nil }
     ) throws(ConfigurationError) -> Configuration {
@@ -62,7 +58,6 @@ extension Configuration {
         }
         if let document { reader.read(document) }
         reader.read(environment: environment)
-        reader.read(flags: flags)
         reader.checkPaths()
         if readsFolders {
             let folder = file.lastIndex(of: "/").map { String(file[..<$0]) } ?? "."
@@ -109,7 +104,7 @@ extension ConfigurationPlace {
     fileprivate func rank(among files: [String: Int]) -> (Int, Int, Int) {
         switch self {
         case .file(let path, let line, let column): (files[path] ?? .max, line, column)
-        case .environment, .flag, .standard: (.max, 0, 0)
+        case .environment, .standard: (.max, 0, 0)
         }
     }
 }

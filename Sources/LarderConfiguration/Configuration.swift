@@ -2,8 +2,8 @@ package import LarderModel
 
 /// Everything that an administrator decides, typed and checked.
 ///
-/// ``load(file:environment:uid:home:flags:checkTLS:)`` makes it of the defaults, the file, the environment
-/// and the flags. `config/larder.yaml` is its manual.
+/// ``load(file:environment:uid:home:checkTLS:)`` makes it of the defaults, the file and the
+/// environment. `config/larder.yaml` is its manual.
 package struct Configuration: Equatable, Sendable {
     package var sockets: Sockets
     package var storage: Storage
@@ -259,7 +259,6 @@ package enum ConfigurationPlace: Hashable, Sendable, CustomStringConvertible {
     /// Line and column count from 1; the column counts Unicode scalars.
     case file(String, line: Int, column: Int)
     case environment(variable: String)
-    case flag(ConfigurationKey)
     /// Default path, made from the user's directories.
     case standard(ConfigurationKey)
 
@@ -267,7 +266,6 @@ package enum ConfigurationPlace: Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .file(let path, let line, let column): "\(path):\(line):\(column)"
         case .environment(let variable): "environment: \(variable)"
-        case .flag(let key): "flag: \(key.rawValue)"
         case .standard(let key): "default of \(key.rawValue)"
         }
     }

@@ -84,13 +84,6 @@ extension ConfigurationReader {
         }
     }
 
-    mutating func read(flags: [ConfigurationKey: String]) {
-        for key in ConfigurationKey.allCases {
-            guard let text = flags[key] else { continue }
-            take(Setting(text: text, place: .flag(key)), as: key)
-        }
-    }
-
     private mutating func read(_ section: ConfigurationSection, _ part: Item) {
         for item in items(of: part) {
             guard let key = ConfigurationKey(rawValue: item.path) else {

@@ -8,26 +8,23 @@ func treeRoot(of file: String = #filePath) -> String {
 /// What `text` says to an ordinary user, in a file named `larder.yaml`.
 func configuration(
     _ text: String,
-    environment: [String: String] = [:],
-    flags: [ConfigurationKey: String] = [:]
+    environment: [String: String] = [:]
 ) throws(ConfigurationError) -> Configuration {
     try Configuration.load(
         text: text,
         file: "larder.yaml",
         environment: environment,
-        places: testPlaces,
-        flags: flags
+        places: testPlaces
     )
 }
 
 /// What is wrong with `text`, one line each.
 func complaints(
     _ text: String,
-    environment: [String: String] = [:],
-    flags: [ConfigurationKey: String] = [:]
+    environment: [String: String] = [:]
 ) -> [String] {
     do throws(ConfigurationError) {
-        _ = try configuration(text, environment: environment, flags: flags)
+        _ = try configuration(text, environment: environment)
         return []
     } catch {
         return error.description.split(separator: "\n").map(String.init)

@@ -111,18 +111,14 @@ struct ReadingTests {
         #expect(read.origins == [first, second])
     }
 
-    @Test("A flag counts more than the environment, that more than the file and the default")
+    @Test("The environment counts more than the file, and that more than the default")
     func precedence() throws {
         let file = "cache: {max_bytes: 1MiB, max_entry_bytes: 1MiB, memory_bytes: 1MiB}"
         let environment = [
-            "LARDER_CACHE_MAX_BYTES": "2MiB", "LARDER_CACHE_MAX_ENTRY_BYTES": "2MiB",
+            "LARDER_CACHE_MAX_BYTES": "3MiB", "LARDER_CACHE_MAX_ENTRY_BYTES": "2MiB",
             "LARDER_SOCKET": "/not/ours", "PATH": "/bin",
         ]
-        let read = try configuration(
-            file,
-            environment: environment,
-            flags: [.cacheMaxBytes: "3MiB"]
-        )
+        let read = try configuration(file, environment: environment)
         var expected = Configuration(places: testPlaces)
         expected.cache.maxBytes = ByteSize(bytes: 3 << 20)
         expected.cache.maxEntryBytes = ByteSize(bytes: 2 << 20)
