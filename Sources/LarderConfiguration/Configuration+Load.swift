@@ -53,10 +53,7 @@ extension Configuration {
         checkTLS: @escaping TLSCheck = { _ in nil }
     ) throws(ConfigurationError) -> Configuration {
         var reader = ConfigurationReader(Configuration(places: places), checkTLS: checkTLS)
-        let document = reader.collect { () throws(ConfigurationFinding) in
-            try ConfigurationDocument(text: text, file: file)
-        }
-        if let document { reader.read(document) }
+        if let root = reader.parse(text, of: file) { reader.read(root) }
         reader.read(environment: environment)
         reader.checkPaths()
         if readsFolders {
@@ -116,12 +113,8 @@ extension NormalizeRules {
     package static func load(file: String) throws(ConfigurationError) -> NormalizeRules {
         let text = try configurationText(of: file, isNeeded: true) ?? ""
         var reader = ConfigurationReader()
-        let document = reader.collect { () throws(ConfigurationFinding) in
-            try ConfigurationDocument(text: text, file: file)
-        }
         var rules: NormalizeRules?
-        if let document, let root = document.root {
-            reader.file = file
+        if let root = reader.parse(text, of: file) {
             rules = reader.normalizeRules(
                 ConfigurationReader.Item(
                     name: "normalize",

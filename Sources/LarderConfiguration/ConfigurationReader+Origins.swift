@@ -113,25 +113,13 @@ extension ConfigurationReader {
         file: String,
         from source: OriginSource
     ) {
-        let document = collect { () throws(ConfigurationFinding) in
-            try ConfigurationDocument(text: text, file: file)
-        }
-        guard let document else { return }
-        readOrigin(name, document, from: source)
+        guard let root = parse(text, of: file) else { return }
+        readOrigin(name, root, from: source)
     }
 
-    mutating func readOrigin(
-        _ name: String,
-        _ document: ConfigurationDocument,
-        from source: OriginSource
-    ) {
-        file = document.file
+    mutating func readOrigin(_ name: String, _ root: YAMLNode, from source: OriginSource) {
         let place = ConfigurationPlace.file(file, line: 1, column: 1)
-        let node = document.root ?? .empty
-        take(
-            Item(name: name, path: "origins.\(name)", place: place, value: node),
-            from: source
-        )
+        take(Item(name: name, path: "origins.\(name)", place: place, value: root), from: source)
     }
 
     private mutating func report(_ file: String, _ fault: FileFault) {
@@ -213,7 +201,7 @@ package struct OriginFolder: Sendable {
             throw Problem(.badRequest, "the name '\(name)' begins with a dot, as hidden files do")
         }
         var reader = ConfigurationReader(checkTLS: checkTLS)
-        reader.readOrigin(name.text, ConfigurationDocument(definition), from: .api)
+        reader.readOrigin(name.text, YAMLNode(definition), from: .api)
         if let first = reader.findings.first {
             throw Problem(
                 first.isUnknownKey ? .unknownMember : .badRequest,

@@ -45,9 +45,13 @@ struct ConfigurationReader {
 }
 
 extension ConfigurationReader {
-    mutating func read(_ document: ConfigurationDocument) {
-        guard let root = document.root else { return }
-        file = document.file
+    /// Parses the text of a file, which is then the file that is read.
+    mutating func parse(_ text: String, of file: String) -> YAMLNode? {
+        self.file = file
+        return collect { () throws(ConfigurationFinding) in try YAMLParser.read(text, of: file) }
+    }
+
+    mutating func read(_ root: YAMLNode) {
         for item in items(of: Item(name: "", path: "", place: place(of: root), value: root)) {
             guard let section = ConfigurationSection(rawValue: item.name) else {
                 reportUnknown(item, among: ConfigurationSection.allCases.map(\.rawValue))

@@ -28,8 +28,8 @@ struct YAMLParser: ~Copyable {
     /// Where the last event began.
     private var mark = yaml_mark_t()
 
-    /// The root; nil where there is none, as in a file of comments.
-    static func read(_ text: String, of file: String) throws(ConfigurationFinding) -> YAMLNode? {
+    /// The root; ``YAMLNode/empty`` where there is none, as in a file of comments.
+    static func read(_ text: String, of file: String) throws(ConfigurationFinding) -> YAMLNode {
         let state = UnsafeMutablePointer<yaml_parser_t>.allocate(capacity: 1)
         guard yaml_parser_initialize(state) == 1 else {
             state.deallocate()
@@ -57,8 +57,10 @@ struct YAMLParser: ~Copyable {
         input.deallocate()
     }
 
-    private mutating func document() throws(ConfigurationFinding) -> YAMLNode? {
-        guard case .streamStart = try next(), case .documentStart = try next() else { return nil }
+    private mutating func document() throws(ConfigurationFinding) -> YAMLNode {
+        guard case .streamStart = try next(), case .documentStart = try next() else {
+            return .empty
+        }
         let root = try node(try next(), depth: 1)
         _ = try next()
         guard case .streamEnd = try next() else { throw fault("a second document begins") }
@@ -208,6 +210,9 @@ struct YAMLNode: Sendable {
 }
 
 extension YAMLNode {
+    /// An origin that a client defines.
+    init(_ origin: OriginDefinition) { self = origin.json.map(YAMLNode.init) ?? .empty }
+
     /// A value of JSON as YAML would have it, but of any size and with any characters, and without
     /// members that are null.
     ///
@@ -230,25 +235,6 @@ extension YAMLNode {
 
     private init(quoted text: String) {
         self.init(kind: .scalar(Scalar(text: text, isPlain: false)))
-    }
-}
-
-/// A file's text as a tree of YAML nodes with their lines and columns.
-struct ConfigurationDocument {
-    let file: String
-    /// Nil for a file that says nothing.
-    let root: YAMLNode?
-
-    init(text: String, file: String) throws(ConfigurationFinding) {
-        self.file = file
-        root = try YAMLParser.read(text, of: file)
-    }
-
-    /// An origin that a client defines, which has no file.
-    init(_ origin: OriginDefinition) {
-        file = ""
-        // Our own encoder's.
-        root = (try? JSONValue(parsing: APIEncoder().encode(origin))).map(YAMLNode.init)
     }
 }
 
@@ -362,8 +348,11 @@ extension Configuration {
 extension OriginSettings {
     /// The origin's settings as YAML that reads back to the same value unless secrets are covered.
     package func yamlLines(coversSecrets: Bool) -> [String] {
-        let keys = APIEncoder().encode(OriginDefinition(self, coversSecrets: coversSecrets))
-        // Our own encoder's.
-        return (try? JSONValue(parsing: keys))?.yamlLines ?? []
+        OriginDefinition(self, coversSecrets: coversSecrets).json?.yamlLines ?? []
     }
+}
+
+extension OriginDefinition {
+    /// Never nil: the encoder is our own.
+    fileprivate var json: JSONValue? { try? JSONValue(parsing: APIEncoder().encode(self)) }
 }
