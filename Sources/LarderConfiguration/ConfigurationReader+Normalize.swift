@@ -52,7 +52,7 @@ extension ConfigurationReader {
     }
 
     private mutating func names(_ part: Item) -> [String] {
-        elements(part, Limits.ruleNamesMax).compactMap { value($0, Setting.string) }
+        values(part, Limits.ruleNamesMax, Setting.string)
     }
 
     private mutating func typeRule(_ part: Item) -> TypeRule? {

@@ -57,61 +57,24 @@ extension ConfigurationReader {
         return (origin, addressPlace)
     }
 
-    /// The single values of a list.
-    private mutating func settings(_ part: Item) -> [Setting] {
-        guard case .sequence(let sequence) = part.value.kind else {
-            report(place(of: part.value), "\(part.path) is a list, such as [a, b]")
-            return []
-        }
-        return sequence.compactMap { node -> Setting? in
-            if case .scalar(let scalar) = node.kind {
-                return Setting(scalar, place: place(of: node))
-            }
-            report(place(of: node), "\(part.path) is a list of single values")
-            return nil
-        }
-    }
-
-    private mutating func texts(
-        _ part: Item,
-        atMost countMax: Int,
-        _ noun: String,
-        _ read: (Setting) -> () throws(ConfigurationFinding) -> String
-    ) -> [String] {
-        let texts = settings(part).compactMap { collect(read($0)) }
-        guard texts.count <= countMax else {
-            report(part.place, "at most \(countMax) \(noun) are taken")
-            return []
-        }
-        return texts
-    }
-
     private mutating func keptHeaders(_ part: Item) -> [String] {
-        texts(part, atMost: Limits.keptHeadersMax, "names", Setting.keptHeaderName)
+        values(part, Limits.keptHeadersMax, Setting.keptHeaderName)
     }
 
     private mutating func postReads(_ part: Item) -> [String] {
-        texts(part, atMost: Limits.postReadsMax, "paths", Setting.readPath)
+        values(part, Limits.postReadsMax, Setting.readPath)
     }
 
     private mutating func varyNames(_ part: Item) -> [String] {
-        let names = texts(part, atMost: Limits.varyNamesMax, "names", Setting.headerName)
+        let names = values(part, Limits.varyNamesMax, Setting.headerName)
         return Set(names.map { $0.lowercased() }).sorted()
     }
 
     private mutating func redirectHosts(_ part: Item) -> [HostPort] {
         var hosts: [HostPort] = []
-        for setting in settings(part) {
-            guard !setting.isNull else {
-                report(setting.place, "\(part.path): null is no host")
-                continue
-            }
-            guard let host = collect(setting.hostPort) else { continue }
-            guard hosts.count < Limits.redirectHostsMax else {
-                report(setting.place, "at most \(Limits.redirectHostsMax) hosts are taken")
-                break
-            }
-            if !hosts.contains(host) { hosts.append(host) }
+        for host in values(part, Limits.redirectHostsMax, Setting.hostPort)
+        where !hosts.contains(host) {
+            hosts.append(host)
         }
         return hosts
     }
@@ -233,17 +196,12 @@ extension ConfigurationReader {
 
     /// Users by name or number; one that does not exist is a warning.
     private mutating func users(_ part: Item) -> [OriginCredential.User] {
-        let names = settings(part)
-        guard names.count <= Limits.credentialUsersMax else {
-            report(part.place, "at most \(Limits.credentialUsersMax) users are taken")
-            return []
-        }
-        return names.map { setting in
-            let uid = AccountLookup.userNumber(setting.text)
+        values(part, Limits.credentialUsersMax, Setting.string).map { name in
+            let uid = AccountLookup.userNumber(name)
             if uid == nil {
-                configuration.warnings.append("\(part.path): there is no user '\(setting.text)'")
+                configuration.warnings.append("\(part.path): there is no user '\(name)'")
             }
-            return OriginCredential.User(name: setting.text, uid: uid)
+            return OriginCredential.User(name: name, uid: uid)
         }
     }
 

@@ -200,6 +200,15 @@ extension ConfigurationReader {
         setting(item).flatMap { collect(read($0)) }
     }
 
+    /// The single values of a list.
+    mutating func values<Value>(
+        _ part: Item,
+        _ countMax: Int,
+        _ read: (Setting) -> () throws(ConfigurationFinding) -> Value
+    ) -> [Value] {
+        elements(part, countMax).compactMap { value($0, read) }
+    }
+
     /// Reports an unknown key and suggests a similar one: from `names`, else from all keys.
     mutating func reportUnknown(_ item: Item, among names: [String]) {
         let elsewhere = ConfigurationKey.allCases.first {
