@@ -15,8 +15,8 @@ package struct Configuration: Equatable, Sendable {
     /// The file that was read, as it was named; nil where there is none.
     package var file: String?
     /// Of the file and of the folders of origins, sorted by name.
-    package var origins: [OriginSettings] = []
-    package var originSources: [OriginName: OriginSource] = [:]
+    package var knownOrigins: [KnownOrigin] = []
+    package var origins: [OriginSettings] { knownOrigins.map(\.settings) }
     /// Paths of the files that hold values, by key: `origins.api.headers.Authorization`.
     package var valueFiles: [String: String] = [:]
     /// Problems of origins that were left out of the state directory's folder, one sentence each.
@@ -29,12 +29,6 @@ package struct Configuration: Equatable, Sendable {
             cacheDirectory: places.cacheDirectory,
             stateDirectory: places.stateDirectory
         )
-    }
-}
-
-extension Configuration {
-    package var knownOrigins: [KnownOrigin] {
-        origins.map { KnownOrigin($0, from: originSources[$0.name] ?? .implicit) }
     }
 }
 

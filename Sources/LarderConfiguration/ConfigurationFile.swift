@@ -194,8 +194,8 @@ extension Configuration {
     /// written.
     package mutating func readCredentialFiles() -> Bool {
         var hasChanged = false
-        for index in origins.indices {
-            guard let credential = origins[index].credential,
+        for index in knownOrigins.indices {
+            guard let credential = knownOrigins[index].settings.credential,
                 let value = try? Setting(
                     text: credential.file,
                     place: .file(credential.file, line: 1, column: 1)
@@ -203,7 +203,7 @@ extension Configuration {
                 .secretFile().credential(in: credential.header),
                 value != credential.value
             else { continue }
-            origins[index].credential?.value = value
+            knownOrigins[index].settings.credential?.value = value
             hasChanged = true
         }
         return hasChanged

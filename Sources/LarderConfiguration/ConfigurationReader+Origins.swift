@@ -31,9 +31,8 @@ extension ConfigurationReader {
             return
         }
         addresses[origin.baseURL.baseAddress] = (origin.name, place)
-        configuration.origins.append(origin)
-        configuration.origins.sort { $0.name < $1.name }
-        configuration.originSources[origin.name] = source
+        configuration.knownOrigins.append(KnownOrigin(origin, from: source))
+        configuration.knownOrigins.sort { $0.name < $1.name }
     }
 
     // MARK: Folders

@@ -35,7 +35,7 @@ struct NormalizeCodingTests {
             rulesCount += rules.types.count + rules.paths.count
             let origin = try origin(rules)
             var all = Configuration(places: testPlaces)
-            all.origins = [origin]
+            all.knownOrigins = [KnownOrigin(origin, from: .api)]
             let printed = try configuration(all.printed()).origins[0].normalize
             expectSame(printed, rules, "seed \(seed): \(all.printed())")
             let json = OriginDefinition(origin).encoded()

@@ -163,7 +163,7 @@ struct ReadingTests {
         let text = read.printed()
         #expect(!text.contains("secret"))
         var expected = read
-        expected.origins[0].headers.set("Authorization", "***")
+        expected.knownOrigins[0].settings.headers.set("Authorization", "***")
         #expect(try configuration(text) == expected)
     }
 
