@@ -14,31 +14,15 @@ import UnixSignals
 
 /// Wires the parts together and runs them until a signal.
 struct Daemon {
-    private let configuration: Configuration
-    private let systemd: ServiceEnvironment
-    private let logger: Logger
-    private let version: String
-    private let load: Reloader.Load
+    let configuration: Configuration
+    let systemd: ServiceEnvironment
+    let logger: Logger
+    let load: Reloader.Load
     /// When the configuration was read.
     private let readAt = SystemClock().now()
-    private let announcer: Announcer
-    private let endLimit: ShutdownDeadline
+    private let endLimit = ShutdownDeadline()
 
-    init(
-        _ configuration: Configuration,
-        systemd: ServiceEnvironment,
-        logger: Logger,
-        version: String,
-        load: @escaping Reloader.Load
-    ) {
-        self.configuration = configuration
-        self.systemd = systemd
-        self.logger = logger
-        self.version = version
-        self.load = load
-        announcer = Announcer(notifier: systemd.notifier, logger: logger)
-        endLimit = ShutdownDeadline(logger)
-    }
+    private var announcer: Announcer { Announcer(notifier: systemd.notifier, logger: logger) }
 
     /// Returns after SIGTERM or SIGINT, once everything is written down; within ``Limits/endTime``
     /// the process has ended either way.
@@ -62,7 +46,7 @@ struct Daemon {
             inStateDirectory: configuration.storage.stateDirectory,
             checkTLS: TLSMaterial.fault
         )
-        let upstream = HTTPUpstream(userAgent: "larderd/\(version)")
+        let upstream = HTTPUpstream(userAgent: "larderd/\(Version.text)")
         let engine = Engine(
             store: store,
             upstream: upstream,
@@ -71,7 +55,7 @@ struct Daemon {
             clock: clock,
             random: SystemRandomNumberGenerator(),
             logger: logger,
-            version: version,
+            version: Version.text,
             findings: configuration.warnings,
             readFile: { path throws(Problem) in
                 do throws(ConfigurationFinding) {
@@ -88,13 +72,18 @@ struct Daemon {
                 logger: logger
             )
         )
-        let result = await Result.catching { try await services.run() }
-        endLimit.begin()
+        var failure: (any Error)?
+        do {
+            try await services.run()
+        } catch {
+            failure = error
+        }
+        endLimit.begin(logger)
         // No SIGHUP cuts the end off.
         defer { withExtendedLifetime(hangUps) {} }
         await upstream.shutdown()
         try await store.close()
-        try result.get()
+        if let failure { throw failure }
         logger.info("ended")
     }
 
@@ -118,34 +107,55 @@ struct Daemon {
         settings.reload = { await reloader.reload($0) }
         let server = Server(settings, engine: engine)
         var services: [ServiceGroupConfiguration.ServiceConfiguration] = [
-            .init(
-                service: EngineService(engine: engine),
-                successTerminationBehavior: .ignore
-            ),
+            .init(service: EngineService(engine: engine), successTerminationBehavior: .ignore),
             .init(
                 service: ServerService(server: server, listening: announce, ending: announceEnd),
                 successTerminationBehavior: .gracefullyShutdownGroup,
                 failureTerminationBehavior: .gracefullyShutdownGroup
             ),
-            .init(
-                service: ReloadService(server: server, hangUps: hangUps),
-                successTerminationBehavior: .ignore
-            ),
-            .init(
-                service: CredentialFileService(reloader: reloader, engine: engine),
-                successTerminationBehavior: .ignore
-            ),
         ]
+        // At each SIGHUP the daemon reads the configuration again.
+        let reloading = BackgroundService {
+            for await _ in hangUps { await server.reload() }
+        }
+        services.append(.init(service: reloading, successTerminationBehavior: .ignore))
+        // The files of configured credentials are read again when they change.
+        let reading = BackgroundService {
+            while (try? await engine.clock.sleep(for: Limits.credentialFileTime)) != nil {
+                await reloader.readCredentialFiles()
+                await engine.credentials.readFiles()
+            }
+        }
+        services.append(.init(service: reading, successTerminationBehavior: .ignore))
         if let watchdog = systemd.watchdog {
-            let feeder = WatchdogService(
-                watchdog: watchdog,
-                engine: engine,
-                announcer: announcer,
-                logger: logger
-            )
-            services.insert(.init(service: feeder, successTerminationBehavior: .ignore), at: 0)
+            let feeding = BackgroundService { await feed(watchdog, engine) }
+            services.insert(.init(service: feeding, successTerminationBehavior: .ignore), at: 0)
         }
         return services
+    }
+
+    /// Tells systemd in time that the daemon works: as long as a read of the store succeeds.
+    ///
+    /// The notices go on while the server drains.
+    private func feed(_ watchdog: Watchdog, _ engine: Engine) async {
+        await watchdog.feed(
+            sleep: { try await engine.clock.sleep(for: $0) },
+            isWell: { await isWell(engine) },
+            tell: { announcer.tell(.watchdog) }
+        )
+    }
+
+    private func isWell(_ engine: Engine) async -> Bool {
+        do throws(Problem) {
+            try await engine.monitor.checkStore()
+            return true
+        } catch {
+            logger.error(
+                "the watchdog is not fed",
+                metadata: .larder([.reason: "\(error.detail)"])
+            )
+            return false
+        }
     }
 
     private var serverConfiguration: Server.Configuration {
@@ -171,13 +181,13 @@ struct Daemon {
     private func announce() {
         logger.info(
             "listening",
-            metadata: .larder([.path: "\(address)", .version: "\(version)"])
+            metadata: .larder([.path: "\(address)", .version: "\(Version.text)"])
         )
         announcer.tell(.ready(status: servingStatus))
     }
 
     private func announceEnd() {
-        endLimit.begin()
+        endLimit.begin(logger)
         announcer.tell(.stopping(status: "lets what runs come to its end"))
     }
 
@@ -195,16 +205,6 @@ struct Daemon {
         store.sentBases = .byValue
         store.snapshotAge = Limits.snapshotAge
         return store
-    }
-}
-
-extension Result where Failure == any Error {
-    fileprivate static func catching(_ body: () async throws -> Success) async -> Result {
-        do {
-            return .success(try await body())
-        } catch {
-            return .failure(error)
-        }
     }
 }
 
@@ -282,62 +282,11 @@ struct ServerService: Service {
     }
 }
 
-/// Reads the configuration again at each SIGHUP.
-struct ReloadService: Service {
-    let server: Server
-    let hangUps: UnixSignalsSequence
+/// Background work, which is cancelled when the group ends the service.
+struct BackgroundService: Service {
+    let work: @Sendable () async -> Void
 
     func run() async {
-        await cancelWhenGracefulShutdown {
-            for await _ in hangUps { await server.reload() }
-        }
-    }
-}
-
-/// Reads the files of configured credentials again when they change.
-struct CredentialFileService: Service {
-    let reloader: Reloader
-    let engine: Engine
-
-    func run() async {
-        await cancelWhenGracefulShutdown {
-            while (try? await engine.clock.sleep(for: Limits.credentialFileTime)) != nil {
-                await reloader.readCredentialFiles()
-                await engine.credentials.readFiles()
-            }
-        }
-    }
-}
-
-/// Tells systemd in time that the daemon works: as long as a read of the store succeeds.
-///
-/// The service goes on while the server drains.
-struct WatchdogService: Service {
-    let watchdog: Watchdog
-    let engine: Engine
-    let announcer: Announcer
-    let logger: Logger
-
-    func run() async {
-        await cancelWhenGracefulShutdown {
-            await watchdog.feed(
-                sleep: { try await engine.clock.sleep(for: $0) },
-                isWell: { await isWell() },
-                tell: { announcer.tell(.watchdog) }
-            )
-        }
-    }
-
-    private func isWell() async -> Bool {
-        do throws(Problem) {
-            try await engine.monitor.checkStore()
-            return true
-        } catch {
-            logger.error(
-                "the watchdog is not fed",
-                metadata: .larder([.reason: "\(error.detail)"])
-            )
-            return false
-        }
+        await cancelWhenGracefulShutdown { await work() }
     }
 }

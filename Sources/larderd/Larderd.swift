@@ -14,8 +14,6 @@ import Synchronization
 /// The daemon's command line.
 @main
 struct Larderd: ParsableCommand {
-    static let version = Version.text
-
     static let configuration = CommandConfiguration(
         commandName: "larderd",
         abstract: "An offline-first cache daemon: answers from its cache, asks the network too.",
@@ -38,7 +36,7 @@ struct Larderd: ParsableCommand {
             cache directory that cannot be made, or a state.db of a later version. If cache.db \
             cannot be made, larderd answers without storing, and its status says so.
             """,
-        version: version
+        version: Version.text
     )
 
     @Option(name: .long, help: "The configuration file.", completion: .file())
@@ -99,10 +97,9 @@ struct Larderd: ParsableCommand {
             let systemd = try ServiceEnvironment(ProcessEnvironment.environment, pid: getpid())
             ServiceEnvironment.clear()
             let daemon = Daemon(
-                configuration,
+                configuration: configuration,
                 systemd: systemd,
                 logger: logger,
-                version: Self.version,
                 load: readConfiguration
             )
             try await daemon.run()
@@ -230,7 +227,6 @@ enum StandardError {
 /// The limit waits for nothing that may be stuck: it has its own thread and takes no lock of other
 /// code. Its log message is written on another thread.
 final class ShutdownDeadline: Sendable {
-    private let logger: Logger
     // Relaxed: it only keeps the end from being counted twice.
     private let hasBegun = Atomic<Bool>(false)
     private let speaking = DispatchQueue(label: "larder.end-notice")
@@ -238,14 +234,11 @@ final class ShutdownDeadline: Sendable {
     /// EX_IOERR of sysexits(3): the disk does not finish.
     private static let exitCode: Int32 = 74
 
-    init(_ logger: Logger) { self.logger = logger }
-
     /// Starts the time limit; further calls do nothing.
-    func begin() {
+    func begin(_ logger: Logger) {
         guard !hasBegun.exchange(true, ordering: .relaxed) else { return }
         let time = Limits.endTime
         speaking.asyncAfter(deadline: .now() + .milliseconds(Int(time.milliseconds) - 500)) {
-            [logger] in
             logger.error(
                 "the end takes too long",
                 metadata: .larder([
