@@ -168,7 +168,7 @@ struct Larderd: ParsableCommand {
         for line in message.split(separator: "\n") {
             LogSetup.writeFatal(String(line), log, ProcessEnvironment.environment)
         }
-        ProcessEnvironment.end(code)
+        Glibc.exit(code)
     }
 }
 

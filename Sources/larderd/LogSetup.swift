@@ -8,12 +8,7 @@ import Synchronization
 /// How the daemon logs: lines on stderr with the priority that journald reads, or JSON.
 enum LogSetup {
     static func logger(_ settings: Configuration.Log) -> Logger {
-        let logger = Logger(label: "larderd") { _ in
-            switch settings.format {
-            case .auto: StderrLogHandler(style: .prefixed)
-            case .json: StderrLogHandler(style: .json)
-            }
-        }
+        let logger = Logger(label: "larderd") { _ in StderrLogHandler(format: settings.format) }
         setLevel(settings.level, of: logger)
         return logger
     }
@@ -28,14 +23,8 @@ enum LogSetup {
     ) {
         switch settings.format {
         case .json:
-            var json = JSONWriter()
-            json.object { json in
-                json.member("time", SystemClock().now().rfc3339)
-                json.member("level", "error")
-                json.member("message", "larderd ends")
-                json.member("reason", message)
-            }
-            StandardError.write(String(decoding: json.bytes, as: UTF8.self))
+            let fields = [(key: "reason", value: Logger.Metadata.Value.string(message))]
+            StandardError.write(StderrLogHandler.json(.error, "larderd ends", fields))
         case .auto:
             let isService =
                 environment["JOURNAL_STREAM"] != nil || environment["INVOCATION_ID"] != nil
@@ -52,15 +41,9 @@ enum LogSetup {
 
 /// Writes each record as one line to stderr.
 struct StderrLogHandler: LogHandler {
-    enum Style {
-        /// `<6>message key=value`, whose number is a priority (sd-daemon(3)).
-        case prefixed
-        case json
-    }
-
     /// From which level on all handlers write; a reload changes it.
     private static let threshold = Mutex(Logger.Level.info)
-    private let style: Style
+    private let format: Configuration.LogFormat
     var metadata = Logger.Metadata()
     var metadataProvider: Logger.MetadataProvider?
     var logLevel: Logger.Level {
@@ -68,7 +51,7 @@ struct StderrLogHandler: LogHandler {
         set { Self.threshold.withLock { $0 = newValue } }
     }
 
-    init(style: Style) { self.style = style }
+    init(format: Configuration.LogFormat) { self.format = format }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
@@ -78,24 +61,26 @@ struct StderrLogHandler: LogHandler {
     func log(event: LogEvent) {
         let fields = metadata.merging(event.metadata ?? [:]) { _, new in new }
             .sorted { $0.key < $1.key }
-        switch style {
-        case .prefixed:
+        switch format {
+        case .auto:
+            // The number is a priority (sd-daemon(3)): `<6>message key=value`.
             let data = fields.map { " \($0.key)=\($0.value)" }.joined()
             StandardError.write("<\(event.level.priority)>\(event.message)\(data)")
         case .json:
-            StandardError.write(json(event, fields))
+            StandardError.write(Self.json(event.level, "\(event.message)", fields))
         }
     }
 
-    private func json(
-        _ event: LogEvent,
+    static func json(
+        _ level: Logger.Level,
+        _ message: String,
         _ fields: [(key: String, value: Logger.Metadata.Value)]
     ) -> String {
         var writer = JSONWriter()
         writer.beginObject()
         writer.member("time", SystemClock().now().rfc3339)
-        writer.member("level", event.level.rawValue)
-        writer.member("message", "\(event.message)")
+        writer.member("level", level.rawValue)
+        writer.member("message", message)
         for field in fields { writer.member(field.key, "\(field.value)") }
         writer.endObject()
         return String(decoding: writer.bytes, as: UTF8.self)

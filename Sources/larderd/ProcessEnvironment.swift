@@ -13,8 +13,6 @@ enum ProcessEnvironment {
     }
     static var uid: UInt32 { geteuid() }
 
-    static func end(_ code: Int32) -> Never { exit(code) }
-
     /// A path as other processes find it, whatever their working directory.
     static func absolutePath(_ path: String) -> String {
         path.hasPrefix("/") ? path : "\(FileManager.default.currentDirectoryPath)/\(path)"
@@ -22,18 +20,14 @@ enum ProcessEnvironment {
 
     /// Whether this is root's daemon, or a service of the system's manager, which may run it as
     /// a user of its own.
-    static var isSystemService: Bool { isSystemService(environment, uid: uid, pid: getpid()) }
-
+    ///
     /// systemd names the process that it has started in `SYSTEMD_EXEC_PID`, and a user's manager
     /// names itself in `MANAGERPID` (systemd.exec(5)); what a user's shell inherits of them names
     /// another process.
-    static func isSystemService(
-        _ environment: [String: String],
-        uid: UInt32,
-        pid: Int32
-    ) -> Bool {
-        uid == 0
-            || environment["SYSTEMD_EXEC_PID"] == String(pid) && environment["MANAGERPID"] == nil
+    static var isSystemService: Bool {
+        let variables = environment
+        return uid == 0
+            || variables["SYSTEMD_EXEC_PID"] == String(getpid()) && variables["MANAGERPID"] == nil
     }
 }
 
