@@ -256,6 +256,11 @@ enum HumanFormat {
         span(.milliseconds(WallClock.now().milliseconds - moment.milliseconds))
     }
 
+    /// The span from now until a moment.
+    static func wait(until moment: LarderAPI.Timestamp) -> String {
+        span(.milliseconds(moment.milliseconds - WallClock.now().milliseconds))
+    }
+
     /// `5.8 µs`, `183 ms`, `1.2 s`, or a dash for none.
     static func time(milliseconds: Double?) -> String {
         guard let milliseconds else { return "-" }

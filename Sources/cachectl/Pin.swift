@@ -121,7 +121,6 @@ struct Pin: AsyncParsableCommand {
     }
 
     private func show(_ client: LarderClient, on console: Console) async throws {
-        let now = WallClock.now()
         let count = try await console.list(
             client.pins(),
             asJSON: options.json,
@@ -140,19 +139,11 @@ struct Pin: AsyncParsableCommand {
                 Column("SIZE", alignsRight: true) { pin in
                     pin.bodyBytes.map { HumanFormat.size(Int64($0)) } ?? "-"
                 },
-                Column("AGE", alignsRight: true) { pin in
-                    pin.storedAt.map {
-                        HumanFormat.span(now.since(Timestamp(milliseconds: $0.milliseconds)))
-                    } ?? "-"
-                },
+                Column("AGE", alignsRight: true) { $0.storedAt.map(HumanFormat.age) ?? "-" },
                 Column("REFRESH") { $0.refreshing.refresh?.unitText ?? "-" },
                 Column("NEXT") { pin in
                     pin.refreshing.refreshPausedBy?.rawValue
-                        ?? pin.refreshing.nextRefreshAt.map { next in
-                            HumanFormat.span(
-                                Timestamp(milliseconds: next.milliseconds).since(now)
-                            )
-                        } ?? "-"
+                        ?? pin.refreshing.nextRefreshAt.map(HumanFormat.wait) ?? "-"
                 },
                 Column("KEPT BY") { $0.keptBy.joined(separator: " ") },
                 Column("ID") { $0.id },

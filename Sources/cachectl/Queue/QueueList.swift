@@ -98,10 +98,7 @@ struct QueueList: AsyncParsableCommand {
             lane: lane,
             scope: try whose.scope(options)
         )
-        let now = WallClock.now()
-        func words(_ report: ModifierReport) -> ModifierFormatter {
-            ModifierFormatter(report: report, now: now)
-        }
+        let words = ModifierFormatter.init(report:)
         return try await console.list(
             list,
             upTo: limit,
@@ -109,7 +106,7 @@ struct QueueList: AsyncParsableCommand {
             fields: fields,
             columns: [
                 Column("STATE") { words($0).state },
-                Column("AGE", alignsRight: true) { words($0).age },
+                Column("AGE", alignsRight: true) { HumanFormat.age($0.acceptedAt) },
                 Column("TRIES", alignsRight: true) { String($0.attempts) },
                 Column("HTTP", alignsRight: true) { words($0).status ?? "-" },
             ] + (whose.areOthers ? [Column("USER") { words($0).owner }] : []) + [
@@ -136,7 +133,7 @@ struct QueueList: AsyncParsableCommand {
             wait?.until?.text ?? "-", report.answer.map { String($0.status) } ?? "-",
         ]
         if whose.areOthers {
-            fields.append(ModifierFormatter(report: report, now: WallClock.now()).owner)
+            fields.append(ModifierFormatter(report: report).owner)
         }
         return fields
     }
@@ -171,7 +168,7 @@ struct QueueShow: AsyncParsableCommand {
     }
 
     private func table(_ report: ModifierReport) -> Table {
-        let words = ModifierFormatter(report: report, now: WallClock.now())
+        let words = ModifierFormatter(report: report)
         var table = Table(alignsRight: [false, false])
         func add(_ name: String, _ value: String?) {
             if let value { table.add(name, value) }
@@ -197,7 +194,7 @@ struct QueueShow: AsyncParsableCommand {
         for lane in report.lanes { add("lane", lane) }
         for id in report.dependants { add("needed by", id) }
         add("user", words.owner)
-        add("accepted", "\(report.acceptedAt.text), \(words.age) ago")
+        add("accepted", "\(report.acceptedAt.text), \(HumanFormat.age(report.acceptedAt)) ago")
         add("settled", report.settledAt?.text)
         for conflict in report.conflict ?? [] {
             add("conflict", conflict.id)
@@ -217,7 +214,6 @@ struct QueueShow: AsyncParsableCommand {
 /// A modifier in words for a person.
 struct ModifierFormatter {
     let report: ModifierReport
-    let now: Timestamp
 
     /// `queued`, `failed: refused`, `retry_wait, stalled`.
     var state: String {
@@ -225,9 +221,6 @@ struct ModifierFormatter {
         return ([report.state.rawValue + reason] + report.marks.map(\.rawValue))
             .joined(separator: ", ")
     }
-
-    /// Since it was accepted.
-    var age: String { HumanFormat.age(report.acceptedAt) }
 
     /// `PATCH https://api.example.com/articles/42`.
     var request: String { "\(report.request.method) \(report.request.url)" }
@@ -238,10 +231,7 @@ struct ModifierFormatter {
     /// `its next attempt, in 12 s`; nil where nothing keeps it.
     var wait: String? {
         guard let wait = report.waitingFor else { return nil }
-        let end =
-            wait.until.map {
-                ", in \(HumanFormat.span(Timestamp(milliseconds: $0.milliseconds).since(now)))"
-            } ?? ""
+        let end = wait.until.map { ", in \(HumanFormat.wait(until: $0))" } ?? ""
         return thing(wait) + end
     }
 

@@ -115,7 +115,7 @@ extension WriteSelection {
             )
         }
         for report in reports.prefix(Self.shownMax) {
-            let words = ModifierFormatter(report: report, now: WallClock.now())
+            let words = ModifierFormatter(report: report)
             console.note(line: "  \(words.request)    \(report.id)")
         }
         guard console.confirms("\(verb) \(count)?") else {
