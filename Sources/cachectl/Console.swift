@@ -11,7 +11,6 @@ struct Console: Sendable {
     private let name: String
     /// Whether nothing is said but why a command fails.
     let isQuiet: Bool
-    let isInteractiveIn = isatty(STDIN_FILENO) == 1
     let isTerminalOut: Bool
     let isTerminalErr = isatty(STDERR_FILENO) == 1
 
@@ -63,17 +62,11 @@ struct Console: Sendable {
         if !isQuiet { note(line: "cachectl: \(text)") }
     }
 
-    /// Writes a line to stderr; ignores a failure, as no other place is left to report it.
-    func note(line text: String) {
-        let bytes = Array((TerminalText.escaped(text) + "\n").utf8)
-        _ = bytes.withUnsafeBytes { writeSome($0, to: STDERR_FILENO) }
-    }
+    /// Writes a line to stderr.
+    func note(line text: String) { writeError(TerminalText.escaped(text) + "\n") }
 
     /// Asks for a line on the terminal, which follows on the same one.
-    func prompt(_ text: String) {
-        let bytes = Array(TerminalText.escaped(text).utf8)
-        _ = bytes.withUnsafeBytes { writeSome($0, to: STDERR_FILENO) }
-    }
+    func prompt(_ text: String) { writeError(TerminalText.escaped(text)) }
 
     /// Says what is worth a person's attention, not a log's.
     func remark(_ text: String) {
@@ -83,17 +76,22 @@ struct Console: Sendable {
     /// A line on stderr in the place of the one that was drawn before; an empty one takes it away.
     func draw(_ text: String) {
         let line = text.isEmpty ? "" : "cachectl: \(TerminalText.escaped(text))"
-        let bytes = Array("\r\u{1B}[K\(line)".utf8)
-        _ = bytes.withUnsafeBytes { writeSome($0, to: STDERR_FILENO) }
+        writeError("\r\u{1B}[K\(line)")
     }
 
-    func confirms(_ question: String) -> Bool {
+    /// Ignores a failure, as no other place is left to report it.
+    private func writeError(_ text: String) {
+        _ = Array(text.utf8).withUnsafeBytes { writeSome($0, to: STDERR_FILENO) }
+    }
+
+    /// Asks a person, and throws `refusal` if the answer is not yes.
+    func confirm(_ question: String, else refusal: String) throws(CommandFailure) {
         note(line: "\(question) Type y to do it.")
-        let answer = readLine()?.lowercased() ?? ""
-        return answer == "y" || answer == "yes"
+        let answer = readLine()?.lowercased()
+        guard answer == "y" || answer == "yes" else { throw CommandFailure(.failed, refusal) }
     }
 
-    var canAsk: Bool { isInteractiveIn && isTerminalErr }
+    var canAsk: Bool { isatty(STDIN_FILENO) == 1 && isTerminalErr }
 }
 
 /// Outside of the type, whose own methods would hide write(2).

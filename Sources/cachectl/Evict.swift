@@ -93,9 +93,7 @@ struct Evict: AsyncParsableCommand {
         }
         try await options.withClient { client in
             for selection in try await parts(client) {
-                if !yes, !dryRun, try await !confirmed(selection, scope, client, console) {
-                    throw CommandFailure(.failed, "nothing was evicted")
-                }
+                if !yes, !dryRun { try await confirm(selection, scope, client, console) }
                 let sent = SentReports()
                 let report = try await console.waiting(for: "evicting") {
                     try await sent.noting { try await client.evict(selection, scope: scope) }
@@ -116,8 +114,8 @@ struct Evict: AsyncParsableCommand {
         var names = try await ids.isEmpty ? [] : StandardInput.lines(ids)
         for key in key { names.append(try await client.entityID(key, origin: origin)) }
         guard names.isEmpty else {
-            return stride(from: 0, to: names.count, by: Limits.evictIDsMax).map { start in
-                command.ids = Array(names[start..<min(start + Limits.evictIDsMax, names.count)])
+            return names.chunks(of: Limits.evictIDsMax).map { ids in
+                command.ids = ids
                 return command
             }
         }
@@ -136,22 +134,22 @@ struct Evict: AsyncParsableCommand {
         return given.count { $0 }
     }
 
-    private func confirmed(
+    private func confirm(
         _ selection: EvictCommand,
         _ scope: EntryScope,
         _ client: LarderClient,
         _ console: Console
-    ) async throws -> Bool {
+    ) async throws {
         var trial = selection
         trial.dryRun = true
         let report = try await client.evict(trial, scope: scope)
-        guard report.evicted > 0 else { return true }
+        guard report.evicted > 0 else { return }
         let shown = report.ids.prefix(Self.idsShownMax)
         for id in shown { console.note(line: "  \(id)") }
         if report.evicted > shown.count {
             console.note(line: "  and \(report.evicted - shown.count) more")
         }
-        return console.confirms("Evict \(summary(report))?")
+        try console.confirm("Evict \(summary(report))?", else: "nothing was evicted")
     }
 
     /// As many as leave the question on the screen.
@@ -212,25 +210,20 @@ struct Purge: AsyncParsableCommand {
                 "Give --yes to purge. See what goes: cachectl df --uid \(uid)"
             )
         }
-        try await options.withClient { client in
+        try await options.show { client -> PurgeReport in
             if !yes {
                 let usage = try await client.usage(scope: scope)
                 let size = HumanFormat.size(usage.rows.accountedBytes + usage.pins.accountedBytes)
                 console.note(line: "uid \(uid) has \(usage.rows.entries) entries, \(size)")
-                guard console.confirms("Take all of it away, with the writes that wait?") else {
-                    throw CommandFailure(.failed, "nothing was purged")
-                }
+                try console.confirm(
+                    "Take all of it away, with the writes that wait?",
+                    else: "nothing was purged"
+                )
             }
-            let sent = SentReports()
-            let report = try await console.waiting(for: "purging") {
-                try await sent.noting { try await client.purge(scope) }
-            }
-            if options.json {
-                try console.write(line: sent.last)
-            } else {
-                let words = "\(report.entries) entries, \(HumanFormat.size(report.accountedBytes))"
-                try console.line("purged: \(words), \(report.modifiers) writes")
-            }
+            return try await console.waiting(for: "purging") { try await client.purge(scope) }
+        } lines: { report, _ in
+            let words = "\(report.entries) entries, \(HumanFormat.size(report.accountedBytes))"
+            return ["purged: \(words), \(report.modifiers) writes"]
         }
     }
 }

@@ -127,9 +127,7 @@ struct QueueDrop: AsyncParsableCommand {
         let others = dependants.count == 1 ? "1 that depends" : "\(dependants.count) that depend"
         if !dependants.isEmpty, !which.yes, console.canAsk {
             for other in dependants { console.note(line: "  \(other)") }
-            guard console.confirms("Drop \(id), and \(others) on it?") else {
-                throw CommandFailure(.failed, "nothing was dropped")
-            }
+            try console.confirm("Drop \(id), and \(others) on it?", else: "nothing was dropped")
         }
         try await client.act(action(in: report.state), onModifier: id, scope: scope)
         if options.json || dependants.isEmpty {

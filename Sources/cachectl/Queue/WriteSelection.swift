@@ -118,9 +118,7 @@ extension WriteSelection {
             let words = ModifierFormatter(report: report)
             console.note(line: "  \(words.request)    \(report.id)")
         }
-        guard console.confirms("\(verb) \(count)?") else {
-            throw CommandFailure(.failed, "nothing was \(outcome)")
-        }
+        try console.confirm("\(verb) \(count)?", else: "nothing was \(outcome)")
     }
 
     /// The ids in commands, each with the account whose writes they are.
