@@ -91,8 +91,7 @@ extension ConfigurationReader {
     fileprivate mutating func checkPaths() {
         for key in [ConfigurationKey.socketsAPI, .storageCacheDirectory, .storageStateDirectory] {
             let setting = Setting(text: configuration.text(of: key), place: .standard(key))
-            var copy = configuration
-            _ = collect { () throws(ConfigurationFinding) in try copy.set(key, to: setting) }
+            take(setting, as: key)
         }
     }
 }

@@ -12,9 +12,7 @@ extension ConfigurationReader {
 
     /// Takes one origin in, unless its name or its address is another's.
     private mutating func take(_ item: Item, from source: OriginSource) {
-        let name = collect { () throws(ConfigurationFinding) in
-            try Setting(text: item.name, place: item.place).originName()
-        }
+        let name = collect(Setting(text: item.name, place: item.place).originName)
         let read = origin(item, named: name)
         if let other = originPlaces[item.name] {
             report(item.place, "origins.\(item.name) is already defined in \(other)")

@@ -99,7 +99,7 @@ extension ConfigurationReader {
         }
     }
 
-    private mutating func take(_ setting: Setting, as key: ConfigurationKey) {
+    mutating func take(_ setting: Setting, as key: ConfigurationKey) {
         var new = configuration
         let taken: Void? = collect { () throws(ConfigurationFinding) in
             try new.set(key, to: setting)
