@@ -18,15 +18,15 @@ struct FetchPrinter {
     /// Prints the body that is wanted; the stream is hung up as soon as it is known which.
     mutating func print(_ frames: FetchFrames) async throws {
         let ticker = Ticker("asking for \(plan.name)", on: console)
-        let word: GetPlan.FinalResult
+        let result: GetPlan.FinalResult
         do {
-            word = try await finalResult(frames, ticker)
+            result = try await finalResult(frames, ticker)
             await ticker.stop()
         } catch {
             await ticker.stop()
             throw error
         }
-        switch word {
+        switch result {
         case .print(let snapshot, let word):
             try await finish(snapshot, word)
         case .fail(let failure):
@@ -55,14 +55,14 @@ struct FetchPrinter {
         }
     }
 
-    private mutating func finish(_ snapshot: Snapshot, _ word: GetPlan.Word) async throws {
+    private mutating func finish(_ snapshot: Snapshot, _ word: String) async throws {
         if !console.isTerminalOut {
-            console.note(Self.describe(snapshot) + Self.describe(word))
+            console.note(Self.describe(snapshot) + word)
             try await console.copy(try await snapshot.bodyChunks())
         } else if showsHeld, snapshot.source != .network {
-            try view.show(message: Self.describe(snapshot) + Self.describe(word))
+            try view.show(message: Self.describe(snapshot) + word)
         } else {
-            try await show(snapshot, Self.describe(word))
+            try await show(snapshot, word)
         }
     }
 
@@ -82,14 +82,6 @@ struct FetchPrinter {
         case .modifier: "from a write that waits to be sent"
         default:
             "from the cache, \(HumanFormat.span(snapshot.age)) old\(snapshot.stale ? ", stale" : "")"
-        }
-    }
-
-    private static func describe(_ word: GetPlan.Word) -> String {
-        switch word {
-        case .given: ""
-        case .confirmed: ", confirmed by the network"
-        case .networkFailed(let message): "; \(message)"
         }
     }
 }

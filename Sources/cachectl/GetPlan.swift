@@ -15,17 +15,9 @@ struct GetPlan {
 
     /// How the asking ended.
     enum FinalResult {
-        /// The last word, and what is to be said of it.
-        case print(Snapshot, Word)
+        /// The last word, and what the message about it adds of the network.
+        case print(Snapshot, String)
         case fail(CommandFailure)
-    }
-
-    /// Result of the network for a snapshot.
-    enum Word {
-        /// The snapshot is the network's, or the network was not asked.
-        case given
-        case confirmed
-        case networkFailed(String)
     }
 
     /// Name of the entry in messages.
@@ -66,19 +58,19 @@ struct GetPlan {
 
     func streamFailed(_ failure: CommandFailure, _ words: String? = nil) -> FinalResult {
         guard let held, isGoodEnough(held) else { return .fail(failure.about(name)) }
-        return .print(held, .networkFailed(words ?? failure.message))
+        return .print(held, "; \(words ?? failure.message)")
     }
 
     private mutating func snapshotArrived(_ snapshot: Snapshot) -> Step {
         let mayBeLast = snapshot.source == .network || !waitsForNetwork && isGoodEnough(snapshot)
-        guard !mayBeLast else { return .last(.print(snapshot, .given)) }
+        guard !mayBeLast else { return .last(.print(snapshot, "")) }
         held = snapshot
         return showsHeld && isGoodEnough(snapshot) ? .show(snapshot) : .wait
     }
 
     private func unchangedArrived() -> FinalResult {
         switch held {
-        case let held?: .print(held, .confirmed)
+        case let held?: .print(held, ", confirmed by the network")
         case nil:
             .fail(CommandFailure(.failed, "larderd confirmed of \(name) what it had not sent"))
         }
@@ -86,7 +78,7 @@ struct GetPlan {
 
     private func ended() -> FinalResult {
         switch held {
-        case let held? where isGoodEnough(held): .print(held, .given)
+        case let held? where isGoodEnough(held): .print(held, "")
         case _?: .fail(CommandFailure(.nothingToShow, "what is cached of \(name) is stale"))
         case nil: .fail(CommandFailure(.nothingToShow, "there was no answer for \(name)"))
         }
