@@ -56,6 +56,25 @@ func configurationText(
     }
 }
 
+/// Writes all bytes; false if that failed, with the reason in `errno`.
+package func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+        let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { return false }
+        rest = rest.dropFirst(count)
+    }
+    return true
+}
+
+/// The path as another process finds it, whatever its working directory.
+package func absolutePath(_ path: String) -> String {
+    guard !path.hasPrefix("/"), let folder = getcwd(nil, 0) else { return path }
+    defer { free(folder) }
+    return "\(String(cString: folder))/\(path)"
+}
+
 /// The names of what is in a folder, sorted; none when there is no such folder.
 func names(inFolder path: String) throws(FileFault) -> [String] {
     guard let folder = opendir(path) else {

@@ -251,7 +251,8 @@ package struct OriginFolder: Sendable {
             close(descriptor)
             if !isKept { unlink(draft) }
         }
-        try write(Array(text(of: origin).utf8), to: descriptor)
+        let bytes = Array(text(of: origin).utf8)
+        try attempt("write a file in it") { writeAll(bytes, to: descriptor) }
         try attempt("sync a file in it") { fsync(descriptor) == 0 }
         try attempt("rename a file in it") { rename(draft, target) == 0 }
         isKept = true
@@ -266,16 +267,6 @@ package struct OriginFolder: Sendable {
     }
 
     private func file(of name: OriginName) -> String { "\(path)/\(name).yaml" }
-
-    private func write(_ bytes: [UInt8], to descriptor: Int32) throws(Problem) {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            try attempt("write a file in it") { count > 0 }
-            rest = rest.dropFirst(count)
-        }
-    }
 
     private func syncFolder() throws(Problem) {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import LarderAPI
 import LarderClient
+import LarderConfiguration
 import LarderModel
 
 /// Stdout for data, stderr for messages, and whether a person looks at them.
@@ -27,16 +28,8 @@ struct Console: Sendable {
 
     /// Writes data; fails when the reader is gone or the disk is full.
     func write(_ bytes: some Collection<UInt8>) throws(CommandFailure) {
-        var rest = Array(bytes)[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { writeSome($0, to: descriptor) }
-            if count >= 0 {
-                rest = rest.dropFirst(count)
-            } else if errno == EPIPE {
-                throw .stdoutClosed
-            } else if errno != EINTR {
-                throw .lastError(of: name)
-            }
+        guard writeAll(Array(bytes), to: descriptor) else {
+            throw errno == EPIPE ? CommandFailure.stdoutClosed : .lastError(of: name)
         }
     }
 
@@ -81,7 +74,7 @@ struct Console: Sendable {
 
     /// Ignores a failure, as no other place is left to report it.
     private func writeError(_ text: String) {
-        _ = Array(text.utf8).withUnsafeBytes { writeSome($0, to: STDERR_FILENO) }
+        _ = writeAll(Array(text.utf8), to: STDERR_FILENO)
     }
 
     /// Asks a person, and throws `refusal` if the answer is not yes.
@@ -92,11 +85,6 @@ struct Console: Sendable {
     }
 
     var canAsk: Bool { isatty(STDIN_FILENO) == 1 && isTerminalErr }
-}
-
-/// Outside of the type, whose own methods would hide write(2).
-private func writeSome(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int {
-    write(descriptor, bytes.baseAddress, bytes.count)
 }
 
 extension Console {

@@ -60,15 +60,6 @@ struct ReadError: Error, CustomStringConvertible {
     var description: String { String(cString: strerror(errno)) }
 }
 
-extension InputFile {
-    /// The path as another process finds it, whatever its working directory.
-    static func absolutePath(_ path: String) -> String {
-        guard !path.hasPrefix("/"), let folder = getcwd(nil, 0) else { return path }
-        defer { free(folder) }
-        return "\(String(cString: folder))/\(path)"
-    }
-}
-
 /// Where `-o` writes: a file that takes its place once it is whole, so that nothing half is there.
 ///
 /// A path that is not a regular file (a pipe, `/dev/null`) is written to directly.

@@ -3,7 +3,7 @@ import Glibc
 import LarderConfiguration
 import LarderModel
 
-/// Environment, user and working directory of the process.
+/// Environment and user of the process.
 enum ProcessEnvironment {
     static var environment: [String: String] { ProcessInfo.processInfo.environment }
     /// The home folder as clients find it: `$HOME`, else that of the password file.
@@ -12,11 +12,6 @@ enum ProcessEnvironment {
         return FileManager.default.homeDirectoryForCurrentUser.path
     }
     static var uid: UInt32 { geteuid() }
-
-    /// A path as other processes find it, whatever their working directory.
-    static func absolutePath(_ path: String) -> String {
-        path.hasPrefix("/") ? path : "\(FileManager.default.currentDirectoryPath)/\(path)"
-    }
 
     /// Whether this is root's daemon, or a service of the system's manager, which may run it as
     /// a user of its own.

@@ -105,7 +105,7 @@ final class Reloader: Sendable {
         LogSetup.setLevel(now.log.level, of: logger)
         take(ServerStanding(now, readAt: engine.clock.now()))
         inForce.withLock { $0 = now }
-        var report = ReloadReport(.taken, file: now.file.map(ProcessEnvironment.absolutePath))
+        var report = ReloadReport(.taken, file: now.file.map(absolutePath))
         report.taken = taken.map(\.rawValue) + origins.map { "origins.\($0)" }
         report.needsRestart = needingRestart.map(\.rawValue)
         report.warnings = Array(now.warnings.prefix(Limits.statusFindingsMax))
@@ -159,7 +159,7 @@ extension ServerStanding {
                 group: .init(name: group, number: AccountLookup.groupNumber(group))
             ),
             configuration: ConfigurationStatus(
-                file: configuration.file.map(ProcessEnvironment.absolutePath),
+                file: configuration.file.map(absolutePath),
                 readAt: .init(readAt),
                 socketMode: "0" + String(configuration.sockets.mode, radix: 8)
             )

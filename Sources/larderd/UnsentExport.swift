@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import LarderConfiguration
 import LarderEngine
 import LarderJSON
 import LarderModel
@@ -34,7 +35,9 @@ struct UnsentExport {
             do throws(Failure) {
                 // Created only for a first modifier: most queues are empty.
                 if file < 0 { file = try create(newPath) }
-                try append(modifier.exportLine, to: file, newPath)
+                guard writeAll(modifier.exportLine, to: file) else {
+                    throw lastError("write \(newPath)")
+                }
                 written += 1
             } catch {
                 failure = error
@@ -60,18 +63,6 @@ struct UnsentExport {
             _ = fchown(file, folder.st_uid, folder.st_gid)
         }
         return file
-    }
-
-    private func append(_ line: [UInt8], to file: Int32, _ path: String) throws(Failure) {
-        var rest = line[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
-            if count > 0 {
-                rest = rest.dropFirst(count)
-            } else if count == 0 || errno != EINTR {
-                throw lastError("write \(path)")
-            }
-        }
     }
 
     private func lastError(_ step: String) -> Failure {

@@ -146,9 +146,9 @@ struct OriginAdd: AsyncParsableCommand {
         definition.redirectHosts = redirectHosts
         definition.shared = shared
         var files = OriginTLS()
-        files.caFile = caFile.map(InputFile.absolutePath)
-        files.clientCert = clientCert.map(InputFile.absolutePath)
-        files.clientKey = clientKey.map(InputFile.absolutePath)
+        files.caFile = caFile.map(absolutePath)
+        files.clientCert = clientCert.map(absolutePath)
+        files.clientKey = clientKey.map(absolutePath)
         definition.tls = files
         if !postReads.isEmpty || graphql != nil {
             var fetch = OriginFetch()
