@@ -168,6 +168,9 @@ package enum ConfigurationKey: String, Sendable, CaseIterable {
         "LARDER_" + rawValue.uppercased().split(separator: ".").joined(separator: "_")
     }
 
+    /// Top-level key of the file that has the key: `cache`.
+    var section: String { String(rawValue.prefix(while: { $0 != "." })) }
+
     /// Part of the key after the section: `max_bytes`.
     var name: String {
         String(rawValue.drop(while: { $0 != "." }).dropFirst())
@@ -189,21 +192,12 @@ package enum ConfigurationKey: String, Sendable, CaseIterable {
         }
     }
 
-    static func keys(of section: ConfigurationSection) -> [ConfigurationKey] {
-        allCases.filter { $0.rawValue.hasPrefix("\(section.rawValue).") }
-    }
-}
+    /// The top-level keys of the file, except for origins.
+    static let sections = allCases.map(\.section).unique
 
-/// Top-level key of the file.
-enum ConfigurationSection: String, CaseIterable {
-    case sockets
-    case storage
-    case cache
-    case pins
-    case queue
-    case access
-    case log
-    case origins
+    static func keys(of section: String) -> [ConfigurationKey] {
+        allCases.filter { $0.section == section }
+    }
 }
 
 extension Configuration {

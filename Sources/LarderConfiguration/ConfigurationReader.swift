@@ -38,10 +38,8 @@ struct ConfigurationReader {
         _ message: String,
         suggestion: String? = nil
     ) {
-        report(ConfigurationFinding(place, message, suggestion: suggestion))
+        findings.append(ConfigurationFinding(place, message, suggestion: suggestion))
     }
-
-    mutating func report(_ finding: ConfigurationFinding) { findings.append(finding) }
 }
 
 extension ConfigurationReader {
@@ -53,11 +51,13 @@ extension ConfigurationReader {
 
     mutating func read(_ root: YAMLNode) {
         for item in items(of: Item(name: "", path: "", place: place(of: root), value: root)) {
-            guard let section = ConfigurationSection(rawValue: item.name) else {
-                reportUnknown(item, among: ConfigurationSection.allCases.map(\.rawValue))
-                continue
+            if item.name == "origins" {
+                readOrigins(item)
+            } else if ConfigurationKey.sections.contains(item.name) {
+                readSection(item)
+            } else {
+                reportUnknown(item, among: ConfigurationKey.sections + ["origins"])
             }
-            if section == .origins { readOrigins(item) } else { read(section, item) }
         }
     }
 
@@ -72,12 +72,11 @@ extension ConfigurationReader {
                 take(Setting(text: text, place: place), as: key)
                 continue
             }
-            for section in ConfigurationSection.allCases
-            where variable.hasPrefix("LARDER_\(section.rawValue.uppercased())_") {
-                guard section != .origins else {
-                    report(place, "origins come from files only")
-                    continue
-                }
+            if variable.hasPrefix("LARDER_ORIGINS_") {
+                report(place, "origins come from files only")
+            }
+            for section in ConfigurationKey.sections
+            where variable.hasPrefix("LARDER_\(section.uppercased())_") {
                 let names = ConfigurationKey.keys(of: section).map(\.variable)
                 report(
                     place,
@@ -88,10 +87,10 @@ extension ConfigurationReader {
         }
     }
 
-    private mutating func read(_ section: ConfigurationSection, _ part: Item) {
+    private mutating func readSection(_ part: Item) {
         for item in items(of: part) {
             guard let key = ConfigurationKey(rawValue: item.path) else {
-                reportUnknown(item, among: ConfigurationKey.keys(of: section).map(\.name))
+                reportUnknown(item, among: ConfigurationKey.keys(of: part.name).map(\.name))
                 continue
             }
             guard let setting = setting(item) else { continue }
@@ -214,7 +213,7 @@ extension ConfigurationReader {
         let elsewhere = ConfigurationKey.allCases.first {
             $0.name == item.name || $0.rawValue == item.name
         }
-        report(
+        findings.append(
             ConfigurationFinding(
                 item.place,
                 "there is no key '\(item.path)'",

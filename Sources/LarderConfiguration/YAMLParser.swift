@@ -329,8 +329,8 @@ extension Configuration {
     /// `***`.
     package func printed() -> String {
         var lines: [String] = []
-        for section in ConfigurationSection.allCases where section != .origins {
-            lines.append("\(section.rawValue):")
+        for section in ConfigurationKey.sections {
+            lines.append("\(section):")
             for key in ConfigurationKey.keys(of: section) {
                 let text = text(of: key)
                 lines.append("  \(key.name): \(key.isTruth ? text : yamlText(text))")
