@@ -164,10 +164,9 @@ extension JSONValue {
                 pairs.map { JSONMember(name: $0.key.text ?? "", value: JSONValue($0.value)) }
             )
         case .scalar(let scalar):
-            let bytes = Array(scalar.text.utf8)
-            if scalar.isPlain, scalar.text.isEmpty || scalar.text == "~" {
+            if scalar.isNull {
                 self = .null
-            } else if scalar.isPlain, let value = try? JSONValue(parsing: bytes) {
+            } else if scalar.isPlain, let value = try? JSONValue(parsing: Array(scalar.text.utf8)) {
                 self = value
             } else {
                 self = .string(scalar.text)

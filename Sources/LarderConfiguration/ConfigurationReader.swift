@@ -172,7 +172,7 @@ extension ConfigurationReader {
 
     func isNull(_ item: Item) -> Bool {
         guard case .scalar(let scalar) = item.value.kind else { return false }
-        return Setting(scalar, place: item.place).isNull
+        return scalar.isNull
     }
 
     /// The single value of a key that cannot be without one.

@@ -6,7 +6,6 @@ import LarderWire
 struct Setting {
     let text: String
     let place: ConfigurationPlace
-    /// Whether it is YAML's way to say nothing: `null`, `~` or empty, unquoted.
     let isNull: Bool
 
     init(text: String, place: ConfigurationPlace) {
@@ -18,7 +17,7 @@ struct Setting {
     init(_ scalar: YAMLNode.Scalar, place: ConfigurationPlace) {
         text = scalar.text
         self.place = place
-        isNull = scalar.isPlain && ["", "~", "null", "Null", "NULL"].contains(scalar.text)
+        isNull = scalar.isNull
     }
 
     private func refusal(_ message: String, suggestion: String? = nil) -> ConfigurationFinding {

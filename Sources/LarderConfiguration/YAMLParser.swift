@@ -184,6 +184,11 @@ struct YAMLNode: Sendable {
         let text: String
         /// Whether the text is unquoted, so that `null` means no value and not a word.
         let isPlain: Bool
+
+        /// Whether it is YAML's way to say nothing: `null`, `~` or empty, unquoted.
+        var isNull: Bool {
+            isPlain && ["", "~", "null", "Null", "NULL"].contains(text)
+        }
     }
 
     typealias Pair = (key: YAMLNode, value: YAMLNode)

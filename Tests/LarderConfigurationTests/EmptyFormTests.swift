@@ -15,11 +15,13 @@ struct EmptyFormTests {
     @Test("A form is read as the core schema of YAML has it, and printed so that it is read again")
     func read() throws {
         let read = try configuration(
-            Self.text(#"{/todos: {items: [], open: 0, "x": "0", last: null}, "/l/*": [a, true]}"#)
+            Self.text(
+                #"{/todos: {items: [], open: 0, "x": "0", last: null}, "/l/*": [a, true, Null]}"#
+            )
         )
         let forms = [
             EmptyForm(path: "/todos", form: #"{"items":[],"open":0,"x":"0","last":null}"#),
-            EmptyForm(path: "/l/*", form: #"["a",true]"#),
+            EmptyForm(path: "/l/*", form: #"["a",true,null]"#),
         ]
         #expect(read.origins.first?.modifiers.empty == forms)
         let definition = try OriginDefinition(
