@@ -84,6 +84,9 @@ struct Console: Sendable {
         guard answer == "y" || answer == "yes" else { throw CommandFailure(.failed, refusal) }
     }
 
+    /// Lines above a question, as many as leave it on the screen.
+    static let linesAboveQuestionMax = 15
+
     var canAsk: Bool { isatty(STDIN_FILENO) == 1 && isTerminalErr }
 }
 

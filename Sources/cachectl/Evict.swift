@@ -144,16 +144,13 @@ struct Evict: AsyncParsableCommand {
         trial.dryRun = true
         let report = try await client.evict(trial, scope: scope)
         guard report.evicted > 0 else { return }
-        let shown = report.ids.prefix(Self.idsShownMax)
+        let shown = report.ids.prefix(Console.linesAboveQuestionMax)
         for id in shown { console.note(line: "  \(id)") }
         if report.evicted > shown.count {
             console.note(line: "  and \(report.evicted - shown.count) more")
         }
         try console.confirm("Evict \(summary(report))?", else: "nothing was evicted")
     }
-
-    /// As many as leave the question on the screen.
-    private static let idsShownMax = 15
 
     private func show(_ report: EvictReport, on console: Console) throws(CommandFailure) {
         if !console.isTerminalOut || dryRun {

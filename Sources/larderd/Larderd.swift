@@ -166,7 +166,7 @@ struct Larderd: ParsableCommand {
         _ log: Configuration.Log
     ) -> Never {
         for line in message.split(separator: "\n") {
-            LogSetup.writeFatal(String(line), log, ProcessEnvironment.environment)
+            LogSetup.writeFatal(String(line), log)
         }
         Glibc.exit(code)
     }

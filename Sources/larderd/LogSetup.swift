@@ -16,16 +16,13 @@ enum LogSetup {
     /// Writes why the process ends, as an error (priority 3 of syslog(3)).
     ///
     /// A service has the journal's prefix, and a person on a terminal none.
-    static func writeFatal(
-        _ message: String,
-        _ settings: Configuration.Log,
-        _ environment: [String: String]
-    ) {
+    static func writeFatal(_ message: String, _ settings: Configuration.Log) {
         switch settings.format {
         case .json:
             let fields = [(key: "reason", value: Logger.Metadata.Value.string(message))]
             StandardError.write(StderrLogHandler.json(.error, "larderd ends", fields))
         case .auto:
+            let environment = ProcessEnvironment.environment
             let isService =
                 environment["JOURNAL_STREAM"] != nil || environment["INVOCATION_ID"] != nil
             StandardError.write((isService ? "<3>" : "") + "larderd: \(message)")

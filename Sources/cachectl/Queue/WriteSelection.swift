@@ -114,7 +114,7 @@ extension WriteSelection {
                     + "list --state \(state.rawValue)"
             )
         }
-        for report in reports.prefix(Self.shownMax) {
+        for report in reports.prefix(Console.linesAboveQuestionMax) {
             let words = ModifierFormatter(report: report)
             console.note(line: "  \(words.request)    \(report.id)")
         }
@@ -139,9 +139,6 @@ extension WriteSelection {
         if problem.kind == .noSuchModifier { return true }
         return problem.kind == .alreadySettled && (listed == .failed || !listed.isSettled)
     }
-
-    /// As many as leave the question on the screen.
-    private static let shownMax = 15
 
     private static func writes(_ count: Int) -> String {
         count == 1 ? "1 write" : "\(count) writes"
