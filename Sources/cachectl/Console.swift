@@ -162,7 +162,7 @@ extension TerminalText {
     static func isShowable(_ bytes: [UInt8]) -> Bool {
         guard let text = String(validating: bytes, as: UTF8.self) else { return false }
         return text.unicodeScalars.allSatisfy {
-            !isControl($0) || "\t\r\n".unicodeScalars.contains($0)
+            $0.properties.generalCategory != .control || "\t\r\n".unicodeScalars.contains($0)
         }
     }
 
@@ -201,10 +201,6 @@ extension TerminalText {
         case .control, .format, .lineSeparator, .paragraphSeparator: return true
         default: return scalar.properties.isDefaultIgnorableCodePoint
         }
-    }
-
-    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value)
     }
 }
 

@@ -9,8 +9,6 @@ struct LocalChecks {
     /// The socket that answered, or that should have; nil where none is known.
     let socket: String?
 
-    private static let systemConfiguration = "/etc/larder/larder.yaml"
-
     /// The first that there is, or that should be.
     static func socket(of candidates: [String]) -> String? {
         candidates.first { access($0, F_OK) == 0 } ?? candidates.first
@@ -30,12 +28,12 @@ struct LocalChecks {
         }
         let environment = ProcessInfo.processInfo.environment
         let home = environment["HOME"] ?? ""
-        let places = DefaultPaths(environment: environment, uid: getuid(), home: home)
-        let standard = isSystems ? Self.systemConfiguration : places.configurationFile
+        let uid = isSystems ? 0 : getuid()
+        let places = DefaultPaths(environment: isSystems ? [:] : environment, uid: uid, home: home)
         if given == nil, let inForce, inForce.file == nil {
             return finding(.ok, "larderd has read no file: the defaults count")
         }
-        let file = given ?? inForce?.file ?? standard
+        let file = given ?? inForce?.file ?? places.configurationFile
         guard given != nil || inForce != nil || access(file, F_OK) == 0 else {
             return finding(.ok, "there is no \(file): the defaults count")
         }
@@ -48,7 +46,7 @@ struct LocalChecks {
             let configuration = try Configuration.load(
                 file: file,
                 environment: [:],
-                uid: isSystems ? 0 : getuid(),
+                uid: uid,
                 home: home.hasPrefix("/") ? home : "/"
             )
             secrets = SecretFiles(of: configuration).findings
