@@ -1,9 +1,7 @@
 import ArgumentParser
 import Glibc
 import LarderClient
-import LarderJSON
 import LarderModel
-import LarderWire
 
 struct Get: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -127,10 +125,9 @@ struct Get: AsyncParsableCommand {
         try await options.withClient { client in
             switch EntryArgument(what) {
             case .id(let text) where options.json:
-                let found = try await entity.found(text, of: client) { id throws(LarderError) in
-                    try await client.explain(id)
+                let snapshot = try await entity.found(text, of: client) { id throws(LarderError) in
+                    try await Self.cached(id, in: client)
                 }
-                let snapshot = try await Self.snapshot(found, of: client)
                 try console.write(FetchFrame.snapshot(snapshot).encodedLine())
                 let end = EndFrame(outcome: .cache, revision: Revision(snapshot.rev))
                 try console.write(FetchFrame.end(end).encodedLine())
@@ -273,53 +270,17 @@ extension Get {
 }
 
 extension Get {
-    /// An entry or an entity under its id, as the frame that a fetch of it would have.
-    private static func snapshot(
-        _ found: EntryExplanation,
-        of client: LarderClient
-    ) async throws -> SnapshotFrame {
-        let item = found.item
-        guard item.kind != .tombstone else {
-            throw CommandFailure(.notFound, "the origin says that it is gone")
-        }
-        let id = try EntryID(given: item.id)
-        let whole =
-            item.bodyBytes <= Limits.inlineJSONBytesMax ? try await client.entry(item.id) : nil
-        var snapshot = SnapshotFrame(
-            source: item.source,
-            revision: Revision(item.rev),
-            isStale: item.stale,
-            age: .milliseconds(
-                max(0, WallClock.now().milliseconds - item.storedAt.milliseconds)
-            ),
-            entry: FrameEntry(
-                id: id,
-                status: item.status,
-                mediaType: item.mediaType,
-                etag: item.etag,
-                storedAt: Timestamp(milliseconds: item.storedAt.milliseconds),
-                body: whole.flatMap { FrameBody(shown: $0.bytes) }
-                    ?? .href(PercentCoding.entryPath(id))
-            )
+    /// The frame of what is cached under an id.
+    private static func cached(
+        _ id: String,
+        in client: LarderClient
+    ) async throws(LarderError) -> SnapshotFrame {
+        let batch = try await client.batch([id])
+        if let snapshot = batch.found.first { return snapshot.frame }
+        throw .problem(
+            batch.deleted.isEmpty
+                ? Problem(.miss, "nothing is cached under '\(id)'")
+                : Problem(.deleted, "the origin says that it is gone")
         )
-        snapshot.pending = found.pending.pending
-        snapshot.pendingIDs = found.pending.modifiers.map(\.id)
-        if let metadata = whole?.metadata {
-            (snapshot.failed, snapshot.complete) = (metadata.failed, metadata.isComplete)
-        }
-        return snapshot
-    }
-}
-
-extension FrameBody {
-    /// Nil for bytes that a frame does not show.
-    fileprivate init?(shown bytes: [UInt8]) {
-        if JSONValidator.accepts(bytes) {
-            self = .json(bytes)
-        } else if bytes.count <= Limits.base64BodyBytesMax {
-            self = .bytes(bytes)
-        } else {
-            return nil
-        }
     }
 }
