@@ -254,11 +254,8 @@ struct JSONDifference {
         case (nil, nil): return
         case (.object(let old)?, .object(let new)?):
             let (oldByName, newByName) = (Self.byName(old), Self.byName(new))
-            for name in Self.names(old) {
+            for name in (old + new).map({ JSONName($0.name) }).unique {
                 compare(oldByName[name], newByName[name], at: pointer.appending(name.text))
-            }
-            for name in Self.names(new) where oldByName[name] == nil {
-                compare(nil, newByName[name], at: pointer.appending(name.text))
             }
         case (.array(let old)?, .array(let new)?):
             for index in 0..<max(old.count, new.count) {
@@ -277,10 +274,5 @@ struct JSONDifference {
     /// The last of a name counts (RFC 8259 4).
     private static func byName(_ members: [JSONMember]) -> [JSONName: JSONValue] {
         Dictionary(members.map { (JSONName($0.name), $0.value) }, uniquingKeysWith: { $1 })
-    }
-
-    private static func names(_ members: [JSONMember]) -> [JSONName] {
-        var seen: Set<JSONName> = []
-        return members.map { JSONName($0.name) }.filter { seen.insert($0).inserted }
     }
 }
