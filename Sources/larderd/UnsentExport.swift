@@ -1,5 +1,5 @@
-import FoundationEssentials
 import Glibc
+import LarderAPI
 import LarderConfiguration
 import LarderEngine
 import LarderJSON
@@ -109,17 +109,11 @@ extension WholeModifier {
             }
         }
         json.member("content_type", modifier.mediaType)
-        if let text = String(validating: body, as: UTF8.self) {
+        if String(validating: body, as: UTF8.self) != nil {
             json.name("body")
-            if let value = try? JSONValue(parsing: body) {
-                json.value(value)
-            } else if body.isEmpty {
-                json.null()
-            } else {
-                json.string(text)
-            }
+            json.verbatim(RawJSON(quotingBody: body, upTo: body.count).bytes)
         } else {
-            json.member("body_b64", Data(body).base64EncodedString())
+            json.member("body_b64", Base64.encode(body))
         }
     }
 }
