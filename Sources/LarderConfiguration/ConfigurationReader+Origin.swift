@@ -71,12 +71,7 @@ extension ConfigurationReader {
     }
 
     private mutating func redirectHosts(_ part: Item) -> [HostPort] {
-        var hosts: [HostPort] = []
-        for host in values(part, Limits.redirectHostsMax, Setting.hostPort)
-        where !hosts.contains(host) {
-            hosts.append(host)
-        }
-        return hosts
+        values(part, Limits.redirectHostsMax, Setting.hostPort).unique
     }
 
     private mutating func proxy(_ part: Item) -> ProxySettings? {

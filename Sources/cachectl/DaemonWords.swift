@@ -69,8 +69,7 @@ enum DaemonWords {
             let found = try? await ask(client, prefix, typed)
             timer.cancel()
             await client.shutdown()
-            var offered: Set<String> = []
-            return (found ?? []).filter { $0.hasPrefix(prefix) && offered.insert($0).inserted }
+            return (found ?? []).filter { $0.hasPrefix(prefix) }.unique
                 .prefix(Limits.completionWordsMax).map(escaped)
         }
     }
