@@ -31,37 +31,13 @@ extension Configuration {
         let places = DefaultPaths(environment: environment, uid: uid, home: home)
         let path = file ?? places.configurationFile
         let text = try configurationText(of: path, isNeeded: file != nil)
-        var configuration = try load(
-            text: text ?? "",
-            file: path,
-            environment: environment,
-            places: places,
-            readsFolders: true,
-            checkTLS: checkTLS
-        )
-        if text != nil { configuration.file = path }
-        return configuration
-    }
-
-    /// The same, of a file's text, and of the folders of origins only if they are to be read.
-    package static func load(
-        text: String,
-        file: String,
-        environment: [String: String],
-        places: DefaultPaths,
-        readsFolders: Bool = false,
-        checkTLS: @escaping TLSCheck = { _ in nil }
-    ) throws(ConfigurationError) -> Configuration {
         var reader = ConfigurationReader(Configuration(places: places), checkTLS: checkTLS)
-        if let root = reader.parse(text, of: file) { reader.read(root) }
-        reader.read(environment: environment)
-        reader.checkPaths()
-        if readsFolders {
-            let folder = file.lastIndex(of: "/").map { String(file[..<$0]) } ?? "."
-            reader.readOrigins(inFolder: "\(folder)/\(Self.originsFolder)")
-            let state = reader.configuration.storage.stateDirectory
-            reader.readKeptOrigins(inFolder: "\(state)/\(Self.originsFolder)")
-        }
+        reader.read(text ?? "", of: path, environment: environment)
+        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+        reader.readOrigins(inFolder: "\(folder)/\(Self.originsFolder)")
+        let state = reader.configuration.storage.stateDirectory
+        reader.readKeptOrigins(inFolder: "\(state)/\(Self.originsFolder)")
+        if text != nil { reader.configuration.file = path }
         return try reader.result()
     }
 
@@ -69,6 +45,13 @@ extension Configuration {
 }
 
 extension ConfigurationReader {
+    /// Reads the text of the configuration's file, and the environment, which overrides it.
+    mutating func read(_ text: String, of file: String, environment: [String: String]) {
+        if let root = parse(text, of: file) { read(root) }
+        read(environment: environment)
+        checkPaths()
+    }
+
     /// The configuration; throws if the reader found problems.
     ///
     /// The error lists problems in reading order: each file from its top, then the others as found.
@@ -88,7 +71,7 @@ extension ConfigurationReader {
     }
 
     /// Checks the default paths; the reader has checked the paths that were set.
-    fileprivate mutating func checkPaths() {
+    private mutating func checkPaths() {
         for key in [ConfigurationKey.socketsAPI, .storageCacheDirectory, .storageStateDirectory] {
             let setting = Setting(text: configuration.text(of: key), place: .standard(key))
             take(setting, as: key)

@@ -5,17 +5,17 @@ func treeRoot(of file: String = #filePath) -> String {
     file.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
 }
 
-/// What `text` says to an ordinary user, in a file named `larder.yaml`.
+/// What `text` says in a file, without the folders of origins; by default to an ordinary user.
 func configuration(
     _ text: String,
-    environment: [String: String] = [:]
+    of file: String = "larder.yaml",
+    environment: [String: String] = [:],
+    places: DefaultPaths = testPlaces,
+    checkTLS: @escaping TLSCheck = { _ in nil }
 ) throws(ConfigurationError) -> Configuration {
-    try Configuration.load(
-        text: text,
-        file: "larder.yaml",
-        environment: environment,
-        places: testPlaces
-    )
+    var reader = ConfigurationReader(Configuration(places: places), checkTLS: checkTLS)
+    reader.read(text, of: file, environment: environment)
+    return try reader.result()
 }
 
 /// What is wrong with `text`, one line each.

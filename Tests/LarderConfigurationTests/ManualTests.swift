@@ -24,12 +24,7 @@ struct ManualTests {
     func defaults() throws {
         let places = DefaultPaths(environment: [:], uid: 0, home: "/root")
         let elsewhere = DefaultPaths(environment: [:], uid: 4_000_000_001, home: "/home/other")
-        let read = try Configuration.load(
-            text: manual(),
-            file: path,
-            environment: [:],
-            places: elsewhere
-        )
+        let read = try configuration(manual(), of: path, places: elsewhere)
         #expect(read == Configuration(places: places))
     }
 

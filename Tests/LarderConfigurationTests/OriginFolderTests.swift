@@ -262,11 +262,8 @@ struct KeptOriginTests {
         let text =
             "origins: {a: {base_url: https://a.example, tls: {ca_file: \(state.path("ca.pem"))}}}"
         let error = #expect(throws: ConfigurationError.self) {
-            try Configuration.load(
-                text: text,
-                file: "larder.yaml",
-                environment: [:],
-                places: testPlaces,
+            try configuration(
+                text,
                 checkTLS: { _ in TLSFault(.caFile, "holds no certificates in PEM") }
             )
         }
