@@ -238,13 +238,16 @@ enum HumanFormat {
 
     /// The span from a moment until now.
     static func age(_ moment: LarderAPI.Timestamp) -> String {
-        span(.milliseconds(WallClock.now().milliseconds - moment.milliseconds))
+        span(.milliseconds(now - moment.milliseconds))
     }
 
     /// The span from now until a moment.
     static func wait(until moment: LarderAPI.Timestamp) -> String {
-        span(.milliseconds(moment.milliseconds - WallClock.now().milliseconds))
+        span(.milliseconds(moment.milliseconds - now))
     }
+
+    /// The time of day, in milliseconds since 1970.
+    private static var now: Int64 { Int64(Date.now.timeIntervalSince1970 * 1_000) }
 
     /// `5.8 µs`, `183 ms`, `1.2 s`, or a dash for none.
     static func time(milliseconds: Double?) -> String {
@@ -268,16 +271,6 @@ enum HumanFormat {
         share.map { "\(Int(($0 * 100).rounded())) %" } ?? "-"
     }
 }
-
-/// The time of day, to show a person how old something is.
-enum WallClock {
-    static func now() -> Timestamp {
-        Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1_000))
-    }
-}
-
-// LarderAPI has types of these names, for the wire; here they are the model's.
-typealias Timestamp = LarderModel.Timestamp
 
 struct Table {
     /// Whether a column's texts end below each other, as numbers do.

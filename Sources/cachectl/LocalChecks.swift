@@ -66,7 +66,7 @@ struct LocalChecks {
             )
         }
         if let inForce, inForce.file == file, let changed = Self.changedAt(file),
-            changed.milliseconds > inForce.readAt.milliseconds
+            changed > inForce.readAt
         {
             return finding(
                 .warning,
@@ -79,11 +79,11 @@ struct LocalChecks {
         return finding(.ok, "\(file) is valid\(other)") + secrets
     }
 
-    private static func changedAt(_ file: String) -> Timestamp? {
+    private static func changedAt(_ file: String) -> LarderAPI.Timestamp? {
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: file),
             let date = attributes[.modificationDate] as? Date
         else { return nil }
-        return Timestamp(milliseconds: Int64(date.timeIntervalSince1970 * 1_000))
+        return .init(milliseconds: Int64(date.timeIntervalSince1970 * 1_000))
     }
 
     // MARK: Socket
