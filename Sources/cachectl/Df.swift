@@ -58,16 +58,11 @@ struct Df: AsyncParsableCommand {
 
     private func summary(_ report: UsageReport) -> Table {
         var table = Table(alignsRight: [false, false])
-        table.add(
-            "cache",
-            "\(HumanFormat.size(report.cache.accountedBytes)) of \(HumanFormat.size(report.cache.maxBytes)) "
-                + "(\(HumanFormat.share(report.cache.accountedBytes, of: report.cache.maxBytes)))"
-        )
-        if report.cache.budgetBytes < report.cache.maxBytes {
-            table.add(
-                "now at most",
-                "\(HumanFormat.size(report.cache.budgetBytes)), as the disk is short of space"
-            )
+        let cache = report.cache
+        table.add("cache", HumanFormat.part(cache.accountedBytes, of: cache.maxBytes))
+        if cache.budgetBytes < cache.maxBytes {
+            let size = HumanFormat.size(cache.budgetBytes)
+            table.add("now at most", "\(size), as the disk is short of space")
         }
         let rows = report.rows
         table.add(
@@ -113,8 +108,7 @@ struct Df: AsyncParsableCommand {
         let waiting = pins.waiting > 0 ? ", of which \(pins.waiting) waiting" : ""
         return
             "\(HumanFormat.size(pins.accountedBytes)), \(pins.count == 1 ? "1 pin" : "\(pins.count) pins")"
-            + "\(waiting); all pins: \(HumanFormat.size(pins.totalAccountedBytes)) of \(HumanFormat.size(pins.maxBytes)) "
-            + "(\(HumanFormat.share(pins.totalAccountedBytes, of: pins.maxBytes)))"
+            + "\(waiting); all pins: \(HumanFormat.part(pins.totalAccountedBytes, of: pins.maxBytes))"
     }
 
     private func details(_ usage: UsageReport, _ largest: [EntryItem]) -> [Table] {
@@ -155,8 +149,10 @@ extension GlobalOptions {
 }
 
 extension HumanFormat {
-    static func share(_ bytes: Int64, of most: Int64) -> String {
-        percent(most > 0 ? Double(bytes) / Double(most) : nil)
+    /// `512 MiB of 1 GiB (50 %)`.
+    static func part(_ bytes: Int64, of most: Int64) -> String {
+        let share = percent(most > 0 ? Double(bytes) / Double(most) : nil)
+        return "\(size(bytes)) of \(size(most)) (\(share))"
     }
 
     fileprivate static func kind(_ name: String?) -> String {

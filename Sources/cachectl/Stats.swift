@@ -138,7 +138,6 @@ struct Status: AsyncParsableCommand {
         let health =
             report.state == .ok
             ? console.coloured("healthy", .good) : console.coloured("degraded", .bad)
-        let share = HumanFormat.share(cache.accountedBytes, of: cache.maxBytes)
         var table = Table(alignsRight: [false, false])
         table.add(
             "larderd",
@@ -146,7 +145,7 @@ struct Status: AsyncParsableCommand {
         )
         table.add(
             "cache",
-            "\(HumanFormat.size(cache.accountedBytes)) of \(HumanFormat.size(cache.maxBytes)) (\(share)), "
+            "\(HumanFormat.part(cache.accountedBytes, of: cache.maxBytes)), "
                 + "\(HumanFormat.entries(cache.entries)), \(cache.evictions) evicted"
         )
         if report.pins.count > 0 { table.add("pins", describe(report.pins)) }
