@@ -84,10 +84,6 @@ extension ConfigurationReader {
         for item in items(of: part) {
             let place = collect(Setting(text: item.name, place: item.place).memberPath)
             guard let rule = listRule(item), let place else { continue }
-            guard rules.count < Limits.listRulesMax else {
-                report(item.place, "\(part.path): at most \(Limits.listRulesMax) are taken")
-                break
-            }
             rules[place] = rule
         }
         return rules
