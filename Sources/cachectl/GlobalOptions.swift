@@ -2,7 +2,6 @@ import ArgumentParser
 import LarderClient
 import LarderJSON
 import LarderModel
-import Synchronization
 
 /// Options of every subcommand, before or after its name.
 struct GlobalOptions: ParsableArguments {
@@ -76,17 +75,16 @@ struct GlobalOptions: ParsableArguments {
         _ body: (LarderClient) async throws -> Result
     ) async throws -> Result {
         let client = LarderClient(socket: location, account: account ?? "default")
-        let check = DaemonCheck(of: client)
-        let checking = Task { await check.run() }
+        let check = Task { await DaemonCheck.run(on: client) }
         do {
             let result = try await body(client)
-            checking.cancel()
+            check.cancel()
             await client.shutdown()
             return result
         } catch {
-            checking.cancel()
+            check.cancel()
             await client.shutdown()
-            throw check.error ?? error
+            throw await check.value ?? error
         }
     }
 }
@@ -146,34 +144,27 @@ extension EntryOwner {
 ///
 /// A daemon that hangs takes connections and is silent. The same is true of a daemon that cannot
 /// start while systemd keeps its socket.
-final class DaemonCheck: Sendable {
+enum DaemonCheck {
     /// How long a command waits before it asks whether the daemon still answers.
     private static let pause = Duration.seconds(10)
     /// How long that answer may take: only a daemon that hangs, or whose disk does, is later.
     private static let answerTime = Duration.seconds(20)
 
-    private let silence = Mutex<LarderError?>(nil)
-    private let client: LarderClient
-
-    init(of client: LarderClient) { self.client = client }
-
-    /// Why it has ended the command; nil where it has not.
-    var error: LarderError? { silence.withLock { $0 } }
-
-    /// Goes on until it is cancelled or closes the client's connections.
-    func run() async {
-        while (try? await Task.sleep(for: Self.pause)) != nil {
-            guard await isSilent(), !Task.isCancelled else { continue }
+    /// Goes on until it is cancelled, or closes the client's connections and returns why.
+    static func run(on client: LarderClient) async -> LarderError? {
+        while (try? await Task.sleep(for: pause)) != nil {
+            guard await isSilent(client), !Task.isCancelled else { continue }
             let path = client.socketInUse ?? ""
             let reason = "it takes connections and does not answer"
-            silence.withLock { $0 = .unreachable([SocketFailure(path: path, reason: reason)]) }
-            return await client.shutdown()
+            await client.shutdown()
+            return .unreachable([SocketFailure(path: path, reason: reason)])
         }
+        return nil
     }
 
     /// Whether an answer takes too long; any answer counts, a refusal too.
-    private func isSilent() async -> Bool {
-        await withTaskGroup(of: Bool.self) { [client] group in
+    private static func isSilent(_ client: LarderClient) async -> Bool {
+        await withTaskGroup(of: Bool.self) { group in
             group.addTask {
                 _ = try? await client.status()
                 return false
