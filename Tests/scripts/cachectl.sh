@@ -339,6 +339,9 @@ expect_match "get prints it" '^0\|hello\|cachectl: from the cache, [0-9]+ s old$
 run get note --json
 expect_equal "get --json prints the frames of an id" "aGVsbG8K cache" \
     "$(jq --raw-output '.entry.body_b64 // .outcome' "$work/out" | xargs)"
+run get not-there --json
+expect_equal "and none of an id that is not there" \
+    "3||cachectl: nothing is cached under 'not-there'" "$(said)"
 run inspect note --json --explain
 expect_equal "inspect says what it is" "blob text/plain 6 []" \
     "$(jq --raw-output '"\(.kind) \(.media_type) \(.body_bytes) \(.protected_by)"' "$work/out")"
