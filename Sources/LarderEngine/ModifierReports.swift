@@ -215,9 +215,9 @@ struct ModifierReports: EnginePart {
             }
         }
         let number = whole.modifier.number
-        let (ids, now) = (whole.modifier.targets, clock.now())
-        return try await store.read { [context] reader throws(StoreError) in
-            let look = EntryReader(context: context, scope: scope, reader: reader, now: now)
+        let (ids, origins) = (whole.modifier.targets, context.origins)
+        return try await context.look(as: scope) { look throws(StoreError) in
+            let reader = look.reader
             return try ids.map { id throws(StoreError) in
                 guard let target = try reader.targets.target(scope, id) else {
                     return ModifierTarget(id)
@@ -225,7 +225,7 @@ struct ModifierReports: EnginePart {
                 let base = try look.base(of: target).value
                 let before = Array(target.changes.prefix { $0.number < number })
                 let through = Array(target.changes.prefix { $0.number <= number })
-                let document = context.origins.document(id, for: scope.scope.uid)
+                let document = origins.document(id, for: scope.scope.uid)
                 return ModifierTarget(
                     id,
                     before: try Self.view(of: id, base, before, document, reader),

@@ -413,12 +413,10 @@ extension ModifierCommand.Request {
         case .bytes(let bytes): return (bytes, nil)
         case .entry(let entry): id = entry
         }
-        let now = context.clock.now()
-        let found = try await context.read { [context] reader throws(StoreError) in
-            try EntryReader(context: context, scope: scope, reader: reader, now: now)
-                .answer(of: id)
-        }
-        guard let found, found.entry.kind != .tombstone else {
+        let answer = try await storing(
+            await context.look(as: scope) { look throws(StoreError) in try look.answer(of: id) }
+        )
+        guard let found = answer, found.entry.kind != .tombstone else {
             throw Problem(.miss, "body_entry: nothing is cached under '\(id)'")
         }
         let entry = found.entry
@@ -429,6 +427,7 @@ extension ModifierCommand.Request {
                     + "\(Limits.modifierBodyBytesMax) are sent"
             )
         }
+        let now = context.clock.now()
         guard let bytes = try await storing(await found.bytes(context.store, now: now)) else {
             throw Problem(.miss, "body_entry: '\(id)' was replaced just now")
         }

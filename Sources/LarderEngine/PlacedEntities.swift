@@ -185,25 +185,25 @@ struct PlacedChanges: EnginePart {
         let before = known.filter { ids.contains($0.key) }
         let unread = ids.filter { before[$0] == nil }
         guard !unread.isEmpty else { return before }
-        let now = clock.now()
-        return try await context.read { [context] reader throws(StoreError) in
-            var look = EntryReader(context: context, scope: scope, reader: reader, now: now)
-            look.isUse = false
-            var documents = before
-            for id in unread {
-                let isTarget = context.store.modifiers.isTarget(scope, id)
-                var found: [TargetContent] = []
-                for form in isTarget ? [ShownView.view, .base] : [.view] {
-                    look.form = form
-                    guard case .bytes(let bytes)? = try look.answer(of: id)?.body,
-                        let value = try? JSONValue(parsing: bytes)
-                    else { continue }
-                    found.append(.json(value))
+        return try await storing(
+            await context.look(as: scope) { look throws(StoreError) in
+                look.isUse = false
+                var documents = before
+                for id in unread {
+                    let isTarget = look.context.store.modifiers.isTarget(scope, id)
+                    var found: [TargetContent] = []
+                    for form in isTarget ? [ShownView.view, .base] : [.view] {
+                        look.form = form
+                        guard case .bytes(let bytes)? = try look.answer(of: id)?.body,
+                            let value = try? JSONValue(parsing: bytes)
+                        else { continue }
+                        found.append(.json(value))
+                    }
+                    documents[id] = found.isEmpty ? [.unknown] : found
                 }
-                documents[id] = found.isEmpty ? [.unknown] : found
+                return documents
             }
-            return documents
-        }
+        )
     }
 }
 

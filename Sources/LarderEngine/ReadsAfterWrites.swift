@@ -182,16 +182,17 @@ final class ReadsAfterWrites: Sendable {
     /// Whether other writes of the row, or of entities in it, follow soon.
     private func hasFurtherWrites(_ name: TargetName) async -> Bool {
         guard context.store.modifiers.hasTargets else { return false }
-        let (context, scope, now) = (context, name.scope, context.clock.now())
-        let found = try? await context.store.read { reader throws(StoreError) -> Set<ModifierID> in
-            let changes = try reader.targets.target(scope, name.id)?.changes ?? []
+        let scope = name.scope
+        let found = try? await context.look(as: scope) {
+            look throws(StoreError) -> Set<ModifierID> in
+            let targets = look.reader.targets
+            let changes = try targets.target(scope, name.id)?.changes ?? []
             let own = changes.first { [.queued, .inFlight].contains($0.state) }
             if let own, let id = try? ModifierID(own.modifier) { return [id] }
-            var look = EntryReader(context: context, scope: scope, reader: reader, now: now)
             look.isUse = false
             let pending = try look.view(of: name.id) { _, _ in }?.overlay.pending ?? []
             let first = pending.prefix(Limits.followingWritesMax)
-            return try reader.targets.sentSoon(of: first, in: scope)
+            return try targets.sentSoon(of: first, in: scope)
         }
         guard let following = found, !following.isEmpty else { return false }
         state.withLock { state in
@@ -229,11 +230,8 @@ final class ReadsAfterWrites: Sendable {
     /// Ends the reads of a row that the last write has deleted; false for any other row.
     private func endsDeleted(_ name: TargetName) async -> Bool {
         guard let row = state.withLock({ $0.rows[name] }), !row.isShared else { return false }
-        let (context, now) = (context, context.clock.now())
-        let isDeleted = try? await context.store.read { reader throws(StoreError) in
-            guard try !reader.targets.isToBeRead(name) else { return false }
-            let scope = name.scope
-            var look = EntryReader(context: context, scope: scope, reader: reader, now: now)
+        let isDeleted = try? await context.look(as: name.scope) { look throws(StoreError) in
+            guard try !look.reader.targets.isToBeRead(name) else { return false }
             (look.form, look.isUse) = (.base, false)
             let view = try look.view(of: name.id) { _, _ in }
             return if case .deleted = view?.content { true } else { false }
@@ -250,11 +248,8 @@ final class ReadsAfterWrites: Sendable {
     /// nothing.
     private func isGone(_ name: TargetName) async -> Bool {
         guard !context.store.modifiers.isTarget(name.scope, name.id) else { return false }
-        let (context, now) = (context, context.clock.now())
-        let isThere = try? await context.store.read { reader throws(StoreError) in
-            let scope = name.scope
-            let look = EntryReader(context: context, scope: scope, reader: reader, now: now)
-            return try look.head(of: name.id) != nil
+        let isThere = try? await context.look(as: name.scope) { look throws(StoreError) in
+            try look.head(of: name.id) != nil
         }
         return isThere == false
     }

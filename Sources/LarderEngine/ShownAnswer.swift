@@ -88,6 +88,24 @@ struct ShownAnswer: Sendable {
     }
 }
 
+extension EngineContext {
+    /// Reads what a client sees, on the event loop that owns `loop`, or off it if that takes long.
+    func look<Value: Sendable>(
+        as scope: ScopeKey,
+        on loop: StoreReader? = nil,
+        _ work: @escaping @Sendable (inout EntryReader) throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
+        let now = clock.now()
+        let read: @Sendable (StoreReader) throws(StoreError) -> Value = {
+            [self] reader throws(StoreError) in
+            var look = EntryReader(context: self, scope: scope, reader: reader, now: now)
+            return try work(&look)
+        }
+        guard let loop else { return try await store.read(read) }
+        return try await store.read(on: loop, read)
+    }
+}
+
 extension EntryReader {
     /// Reads the view of an id, for use after the read; nil for a miss.
     func answer(
@@ -107,14 +125,7 @@ extension Entries {
         on loop: StoreReader,
         isPartial: Bool = false
     ) async throws(StoreError) -> ShownAnswer? {
-        let now = clock.now()
-        return try await store.read(on: loop) { [context] reader throws(StoreError) in
-            var look = EntryReader(
-                context: context,
-                scope: lookupScopes.own,
-                reader: reader,
-                now: now
-            )
+        try await context.look(as: lookupScopes.own, on: loop) { look throws(StoreError) in
             look.isPartial = isPartial
             return try look.answer(of: id, in: lookupScopes)
         }
@@ -209,11 +220,8 @@ struct NetworkResultReader {
         guard split != nil || context.isTargeted(scope, entry.id) else {
             return .current(await marked(ShownAnswer(entry, bytes, in: scope), reader))
         }
-        let now = context.clock.now()
-        let view = try await context.store.read(on: reader) {
-            [context, scope] reader throws(StoreError) in
-            let look = EntryReader(context: context, scope: scope, reader: reader, now: now)
-            return try reader.inConsistentSnapshot { () throws(StoreError) -> NetworkView in
+        let view = try await context.look(as: scope, on: reader) { look throws(StoreError) in
+            try look.reader.inConsistentSnapshot { () throws(StoreError) -> NetworkView in
                 try NetworkView(entry, bytes, split, look)
             }
         }
@@ -244,14 +252,12 @@ struct NetworkResultReader {
     /// The answer with the dead letters of its target; without them where they cannot be read.
     private func marked(_ came: ShownAnswer, _ reader: StoreReader) async -> ShownAnswer {
         var answer = came
-        let (id, now) = (came.entry.id, context.clock.now())
+        let id = came.entry.id
         answer.overlay.failed = (try? reader.targets.failures(scope, id)) ?? 0
         guard answer.overlay.failed > 0 else { return answer }
         let counted = answer.overlay
-        let marked = try? await context.store.read(on: reader) {
-            [context, scope] reader throws(StoreError) in
-            let look = EntryReader(context: context, scope: scope, reader: reader, now: now)
-            return try RowMarks(look: look).marked(counted, of: id, nil)
+        let marked = try? await context.look(as: scope, on: reader) { look throws(StoreError) in
+            try RowMarks(look: look).marked(counted, of: id, nil)
         }
         answer.overlay = marked ?? counted
         return answer

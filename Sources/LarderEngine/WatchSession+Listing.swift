@@ -96,10 +96,8 @@ extension WatchSession {
     }
 
     private func heads(of ids: [EntryID]) async throws(StoreError) -> [EntryHead] {
-        let now = context.clock.now()
-        return try await context.store.read { [context, scope] reader throws(StoreError) in
-            let look = EntryReader(context: context, scope: scope, reader: reader, now: now)
-            return try ids.map { id throws(StoreError) in try look.head(of: id) }
+        try await context.look(as: scope) { look throws(StoreError) in
+            try ids.map { id throws(StoreError) in try look.head(of: id) }
                 .compactMap { $0 }
         }
     }
