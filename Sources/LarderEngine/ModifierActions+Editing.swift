@@ -42,13 +42,10 @@ extension ModifierActions {
         let whole = try await storing(await store.modifiers.whole(number, bodyBytesMax: 0))
         guard let before = whole?.modifier else { throw .alreadySent(report) }
         if before.state != .failed {
-            try await modifiers.written(report, cancellation) { () async throws(Problem) -> Void? in
-                let isTaken = try await modifiers.ask(number, report) {
-                    queue,
-                    now throws(ModifierQueue.Refusal) in
-                    try queue.editAsked(number, now: now)
-                }
-                return isTaken ? () : nil
+            try await modifiers.change(number, report, cancellation) {
+                queue,
+                now throws(ModifierQueue.Refusal) in
+                try queue.editAsked(number, now: now)
             }
         }
         var edited: EditedModifier?

@@ -277,33 +277,35 @@ package struct Modifiers: EnginePart {
             return true
         }
         guard !report.state.isSettled else { throw .alreadySettled(report) }
-        var isTaken = false
-        try await written(report, cancellation) { () async throws(Problem) -> Void? in
-            if !isTaken {
-                isTaken = try await ask(number, report) { queue, now throws(Refusal) in
-                    isDiscarding
-                        ? try queue.discardAsked(number, now: now)
-                        : try queue.cancelAsked(number, withDependants: true, now: now)
-                }
-            }
-            guard isTaken, try await isSettled(number) else { return nil }
-            return ()
+        try await change(number, report, cancellation) { queue, now throws(Refusal) in
+            isDiscarding
+                ? try queue.discardAsked(number, now: now)
+                : try queue.cancelAsked(number, withDependants: true, now: now)
+        } isWritten: { () async throws(Problem) in
+            try await isSettled(number)
         }
         return false
     }
 
-    /// Waits until `look` finds that the requested change of a modifier is on disk.
-    func written(
+    /// Asks the machine for something as soon as no step of the modifier is being written, and
+    /// waits until the change is on disk.
+    func change(
+        _ number: ModifierNumber,
         _ report: ModifierReport,
         _ cancellation: ClientCancellation,
-        until look: () async throws(Problem) -> Void?
+        _ wish: @escaping ModifierQueueRunner.Command,
+        isWritten: () async throws(Problem) -> Bool = { true }
     ) async throws(Problem) {
+        var isTaken = false
         let outcome = try await context.wait(
             upTo: Limits.modifierStepTime,
             cancellation,
-            on: queue.commits,
-            until: look
-        )
+            on: queue.commits
+        ) { () async throws(Problem) -> Void? in
+            if !isTaken { isTaken = try await ask(number, report, wish) }
+            guard isTaken, try await isWritten() else { return nil }
+            return ()
+        }
         if case .ended(let end) = outcome { throw .notWritten(report, end) }
     }
 
@@ -316,21 +318,16 @@ package struct Modifiers: EnginePart {
         let (number, report) = try await reports.report(id, scope)
         guard report.state == .failed else {
             guard !report.state.isSettled else { throw .alreadySettled(report) }
-            var isTaken = false
-            try await written(report, cancellation) { () async throws(Problem) -> Void? in
-                if !isTaken {
-                    isTaken = try await ask(number, report) {
-                        [context] queue, now throws(Refusal) in
-                        let actions = try queue.retryAsked(number, now: now)
-                        // A person ends the rest, for later modifiers of the account too.
-                        if let (origin, scope) = queue.account(of: number) {
-                            context.health.change(origin) { $0.restEnded(of: scope) }
-                        }
-                        return actions
-                    }
+            try await change(number, report, cancellation) {
+                [context] queue, now throws(Refusal) in
+                let actions = try queue.retryAsked(number, now: now)
+                // A person ends the rest, for later modifiers of the account too.
+                if let (origin, scope) = queue.account(of: number) {
+                    context.health.change(origin) { $0.restEnded(of: scope) }
                 }
-                guard isTaken, await queue.isWritten(number) else { return nil }
-                return ()
+                return actions
+            } isWritten: { () async throws(Problem) in
+                await queue.isWritten(number)
             }
             return ModifierReceipt(id: id, state: .queued, revision: Revision(report.rev))
         }
@@ -353,7 +350,7 @@ package struct Modifiers: EnginePart {
     }
 
     /// Asks the machine for something; false while a step of the modifier is being written.
-    func ask(
+    private func ask(
         _ number: ModifierNumber,
         _ report: ModifierReport,
         _ wish: @escaping ModifierQueueRunner.Command
