@@ -78,7 +78,7 @@ struct DerivedWrite {
             let request = ModifierCommand.derivedRequest(for: change.id, effect),
             request.method == modifier.method, request.mediaType == modifier.mediaType,
             request.body == whole.body || Self.isSame(request.body, whole.body),
-            Self.url(of: change.id, modifier.origin, context) == modifier.url
+            (try? context.origins.derivedURL(of: change.id, at: modifier.origin)) == modifier.url
         else { return nil }
         (target, self.effect) = (change.id, effect)
     }
@@ -87,18 +87,6 @@ struct DerivedWrite {
         guard let body = try? JSONValue(parsing: body), let other = try? JSONValue(parsing: other)
         else { return false }
         return body.isSame(as: other)
-    }
-
-    /// The URL to which a derived request of a target goes.
-    private static func url(
-        of id: EntryID,
-        _ origin: OriginName,
-        _ context: EngineContext
-    ) -> WebURL? {
-        if let name = id.entity { return context.origins.ownURL(of: name) }
-        guard let name = id.temporary else { return try? WebURL(id.text) }
-        let base = context.origins[origin]?.settings.baseURL
-        return base.flatMap { try? WebURL("\($0.baseAddress)/{{id:\(name)}}") }
     }
 }
 

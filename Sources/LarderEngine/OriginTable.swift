@@ -95,6 +95,17 @@ package struct OriginTable: Sendable {
         return url
     }
 
+    /// The URL of a request that follows from the effect on a target; nil for an entity whose type
+    /// has no URL.
+    ///
+    /// A thing whose URL is not known yet has its name in place of the URL's path.
+    func derivedURL(of id: EntryID, at name: OriginName?) throws(ModelError) -> WebURL? {
+        guard !id.isEntity else { return id.entity.flatMap { ownURL(of: $0) } }
+        guard let thing = id.temporary, let base = name.flatMap({ self[$0]?.settings.baseURL })
+        else { return try WebURL(id.text) }
+        return try WebURL("\(base.baseAddress)/{{id:\(thing)}}")
+    }
+
     /// The rules of a target's origin for it as a document; nil if there are none.
     ///
     /// A variant is its URL's document.

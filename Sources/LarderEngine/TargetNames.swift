@@ -73,8 +73,7 @@ struct TargetNames: EnginePart {
 
     /// The URL of a modifier's request, and the origin of that URL.
     ///
-    /// A request that is derived for an entity goes to the entity's own URL. One for a thing whose
-    /// URL is not known yet has the name in place of the URL's path; `origins` has its origin.
+    /// `origins` has those of things whose URLs are not known yet.
     func address(
         of request: ModifierCommand.Request,
         _ targets: [EntryID],
@@ -82,24 +81,19 @@ struct TargetNames: EnginePart {
         _ origins: [EntryID: OriginName] = [:]
     ) throws(Problem) -> (url: WebURL, origin: OriginSettings) {
         if let url = request.url { return (url, try context.origin(of: url, in: scope)) }
-        if let target = targets.first, !target.isEntity {
-            let url = try Problem.checking("target", .badURL) { () throws(ModelError) in
-                let base = origins[target].flatMap { context.origins[$0]?.settings.baseURL }
-                guard let name = target.temporary, let base else { return try WebURL(target.text) }
-                return try WebURL("\(base.baseAddress)/{{id:\(name)}}")
-            }
-            return (url, try context.origin(of: url, in: scope))
+        let target = targets.first
+        let derived = try Problem.checking("target", .badURL) { () throws(ModelError) -> WebURL? in
+            guard let target else { return nil }
+            return try context.origins.derivedURL(of: target, at: origins[target])
         }
-        guard let name = targets.first?.entity, let url = context.origins.ownURL(of: name),
-            let address = try? (url, context.origin(of: url, in: scope))
-        else {
+        guard let url = derived else {
             throw Problem(
                 .noRequest,
-                "the rules say of no URL where '\(targets.first?.description ?? "")' is",
+                "the rules say of no URL where '\(target?.description ?? "")' is",
                 hint: "Give a request, or the rule of its type a url."
             )
         }
-        return address
+        return (url, try context.origin(of: url, in: scope))
     }
 }
 
