@@ -429,28 +429,16 @@ extension TouchedValues {
         _ document: DocumentRules?,
         _ body: (ModifierNumber) -> [UInt8]?
     ) {
-        let waiting = target.changes.map(\.known)
         guard !id.isEntity else {
+            let waiting = target.changes.map(\.known)
             let view = EntityView(target.base.held, waiting, document) {
                 body(target.changes[$0].number)
             }
             self.init(effects, in: TargetContent(told: view.held, effects), bytes: nil)
             return
         }
-        let base = TargetContent(target.base)
-        let content: TargetContent
-        var digest = target.entry?.body.digest
-        switch (document?.view(of: base, waiting) ?? View.of(base, waiting)).content {
-        case .unknown: content = .unknown
-        case .deleted: content = .deleted
-        case .base: content = base
-        case .json(let value): content = .json(value)
-        case .body(let place):
-            content = .opaque
-            let bytes = body(target.changes[place].number) ?? []
-            digest = BodySummary(of: bytes, isJSON: false).digest
-        }
-        self.init(effects, in: content, bytes: digest)
+        let shown = target.shown(on: TargetContent(target.base), document, body)
+        self.init(effects, in: shown.content, bytes: shown.bytes)
     }
 
     /// The touched places after an effect; nil if it does not fit.

@@ -183,7 +183,7 @@ package enum TargetViews {
             before.entry?.body == after.entry?.body && before.isDeleted == after.isDeleted
         if isSameBase, before.changes.isEmpty {
             // The view before is base, and the view after tells itself whether it differs from it.
-            let view = view(of: base, after.changes, document)
+            let view = after.view(on: base, document)
             switch view.content {
             case .unknown, .base: return nil
             case .deleted: return view.isChanged ? .delete : nil
@@ -191,50 +191,38 @@ package enum TargetViews {
             case .body: break
             }
         }
-        let old = shown(before, on: base, document, body)
-        let now = isSameBase ? base : TargetContent(after.base)
-        let new = shown(after, on: now, document, body)
-        switch (old, new) {
-        case (.nothing, .nothing), (.deleted, .deleted): return nil
+        let old = before.shown(on: base, document, body)
+        let new = after.shown(on: isSameBase ? base : TargetContent(after.base), document, body)
+        switch (old.content, new.content) {
+        case (.unknown, .unknown), (.deleted, .deleted): return nil
         case (.json(let old), .json(let new)) where old.isSame(as: new): return nil
-        case (.bytes(let old), .bytes(let new)) where old == new: return nil
-        case (_, .nothing), (_, .deleted): return .delete
-        case (_, .json), (_, .bytes): return .put
+        case (.opaque, .opaque) where old.bytes == new.bytes: return nil
+        case (_, .unknown), (_, .deleted): return .delete
+        case (_, .json), (_, .opaque): return .put
         }
     }
+}
 
-    private static func view(
-        of base: TargetContent,
-        _ changes: [OpenChange],
-        _ document: DocumentRules?
-    ) -> View {
+extension Target {
+    fileprivate func view(on base: TargetContent, _ document: DocumentRules?) -> View {
         let effects = changes.map(\.known)
         return document?.view(of: base, effects) ?? View.of(base, effects)
     }
 
-    private enum Shown {
-        case nothing
-        case deleted
-        case json(JSONValue)
-        case bytes(Digest)
-    }
-
-    private static func shown(
-        _ target: Target,
+    /// The content of the view with all changes, and the digest of bytes that are not JSON.
+    func shown(
         on base: TargetContent,
         _ document: DocumentRules?,
         _ body: (ModifierNumber) -> [UInt8]?
-    ) -> Shown {
-        switch view(of: base, target.changes, document).content {
-        case .unknown: return .nothing
-        case .deleted: return .deleted
-        case .json(let value): return .json(value)
+    ) -> (content: TargetContent, bytes: Digest?) {
+        switch view(on: base, document).content {
+        case .unknown: return (.unknown, nil)
+        case .deleted: return (.deleted, nil)
+        case .json(let value): return (.json(value), nil)
+        case .base: return (base, entry?.body.digest)
         case .body(let place):
-            let bytes = body(target.changes[place].number) ?? []
-            return .bytes(BodySummary(of: bytes, isJSON: false).digest)
-        case .base:
-            if case .json(let value) = base { return .json(value) }
-            return target.entry.map { .bytes($0.body.digest) } ?? .nothing
+            let bytes = body(changes[place].number) ?? []
+            return (.opaque, BodySummary(of: bytes, isJSON: false).digest)
         }
     }
 }
