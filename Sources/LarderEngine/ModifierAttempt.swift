@@ -13,8 +13,6 @@ struct ModifierAttempt: Sendable {
         var answer: Answer?
         /// Whether an unexpected page came over plain http, while the origin answers otherwise.
         var isLonePage = false
-
-        var endToEndHeaders: HeaderFields { answer?.headers.endToEnd ?? HeaderFields() }
     }
 
     struct Answer: Sendable {
@@ -223,7 +221,6 @@ struct ModifierAttempt: Sendable {
 struct Attempted {
     /// The modifier to send; nil once it is sent.
     private var departing: DepartingModifier?
-    var bases: [EntryID: BodySummary] = [:]
     /// Whether its request has an If-Match of the daemon.
     private(set) var isConditional = false
     private(set) var verdict: ModifierVerdict?
@@ -243,7 +240,6 @@ struct Attempted {
         self.departing = departing
         createsIDs = departing?.createsIDs ?? true
         isConditional = departing?.whole.modifier.etag != nil
-        bases = departing?.bases.compactMapValues(\.serverValue) ?? [:]
     }
 
     var keptAnswer: StoredAnswer? {
@@ -273,8 +269,5 @@ struct Attempted {
     /// The row has the answer and the conflict from now on, however long the modifier waits.
     mutating func forgetAnswer() { (answer, conflict) = (nil, nil) }
 
-    mutating func takeDeparting() -> (DepartingModifier, bases: [EntryID: BodySummary])? {
-        defer { departing = nil }
-        return departing.map { ($0, bases) }
-    }
+    mutating func takeDeparting() -> DepartingModifier? { departing.take() }
 }

@@ -123,7 +123,7 @@ final class ModifierSteps: Sendable {
     }
 
     private func send(_ number: ModifierNumber) async -> ModifierQueueRunner.Turn? {
-        guard let (departing, bases) = attempts.withLock({ $0[number]?.takeDeparting() }) else {
+        guard let departing = attempts.withLock({ $0[number]?.takeDeparting() }) else {
             return nil
         }
         let (whole, createsIDs) = (departing.whole, departing.createsIDs)
@@ -166,8 +166,11 @@ final class ModifierSteps: Sendable {
             )
             if answer.status == 412 {
                 // The first sending may have changed the resource, so that If-Match fails now.
-                let group = [whole] + departing.joined
-                let check = EffectCheck(context: context, group: group, bases: bases)
+                let check = EffectCheck(
+                    context: context,
+                    group: [whole] + departing.joined,
+                    bases: departing.bases.compactMapValues(\.serverValue)
+                )
                 guard let verdict = await check.verdict() else { return nil }
                 end.verdict = verdict
             }
@@ -175,7 +178,7 @@ final class ModifierSteps: Sendable {
         guard let conflict = await conflicts.finding(on: whole, end) else { return nil }
         end.verdict = conflict.verdict
         let fetch = try? context.store.nextRevision()
-        let kept = origin.modifiers.kept(end.endToEndHeaders)
+        let kept = origin.modifiers.kept(end.answer?.headers.endToEnd ?? HeaderFields())
         attempts.withLock {
             $0[number]?.ended(end, isPortals: isPortals, kept, conflict, fetch)
         }

@@ -78,7 +78,7 @@ struct TargetNames: EnginePart {
         of request: ModifierCommand.Request,
         _ targets: [EntryID],
         _ scope: ScopeKey,
-        _ origins: [EntryID: OriginName] = [:]
+        _ origins: [EntryID: OriginName]
     ) throws(Problem) -> (url: WebURL, origin: OriginSettings) {
         if let url = request.url { return (url, try context.origin(of: url, in: scope)) }
         let target = targets.first

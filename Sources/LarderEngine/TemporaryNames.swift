@@ -30,7 +30,7 @@ struct TemporaryNames: EnginePart {
         _ mediaType: String?,
         _ scope: ScopeKey,
         after before: [NewModifier],
-        editing edited: StoredModifier? = nil
+        editing edited: StoredModifier?
     ) async throws(Problem) -> Resolved {
         var resolved = Resolved(command: command, body: body)
         let isJSON = mediaType.map(MediaType.isAnyJSON) ?? false
