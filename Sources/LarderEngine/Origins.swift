@@ -276,17 +276,13 @@ package struct Origins: EnginePart {
         case .answered(let status, let headers):
             report.status = status
             if !context.originStates.noteProbe(of: origin, status, headers) {
-                report.problem = told(Problem(FlightFailure.captive(host: url.host), url: url))
+                report.problem = Problem(.captive(host: url.host), url: url)
             }
         case .failed(let error):
             context.originStates.noteFailure(of: name, error)
-            report.problem = told(Problem(FlightFailure(error), url: url))
+            report.problem = Problem(FlightFailure(error), url: url)
         }
         return report
-    }
-
-    private func told(_ problem: Problem) -> Problem? {
-        try? APIDecoder(.lenient).decode(from: problem.encoded())
     }
 
     private func checkedURL(_ path: String?, of origin: OriginSettings) throws(Problem) -> WebURL {
