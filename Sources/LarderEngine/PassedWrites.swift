@@ -160,9 +160,14 @@ package struct PassedWrites: EnginePart {
         cancellation.whenGivenUp { answer.giveUp() }
         return await withCheckedContinuation { continuation in
             let head = FirstReply(continuation)
-            let run = PassedWriteRun(context, write, body, answer: answer) { answer in
-                head.tell(.answer(answer))
-            }
+            let run = PassedWriteRun(
+                context: context,
+                write: write,
+                body: body,
+                answer: answer,
+                progress: RequestProgress(now: clock.monotonic()),
+                begin: { answer in head.tell(.answer(answer)) }
+            )
             let isTaken = context.work.add { [context] in
                 let problem = await run.run()
                 context.flights.leave(write.scope)
@@ -198,27 +203,17 @@ private struct PassedWriteRun: Sendable {
         case over
     }
 
-    private let context: EngineContext
-    private let write: PassedWrite
-    private let body: PassedWrite.Body
-    private let answer: PassThroughBody
-    private let facts: ModifierRequest
-    private let begin: @Sendable (sending RawAnswer) -> Void
-    private let progress: RequestProgress
+    let context: EngineContext
+    let write: PassedWrite
+    let body: PassedWrite.Body
+    let answer: PassThroughBody
+    let progress: RequestProgress
+    let begin: @Sendable (sending RawAnswer) -> Void
     /// Whether a byte may have left.
     private let isSent = Flag()
 
-    init(
-        _ context: EngineContext,
-        _ write: PassedWrite,
-        _ body: PassedWrite.Body,
-        answer: PassThroughBody,
-        begin: @escaping @Sendable (sending RawAnswer) -> Void
-    ) {
-        (self.context, self.write, self.body) = (context, write, body)
-        (self.answer, self.begin) = (answer, begin)
-        progress = RequestProgress(now: context.clock.monotonic())
-        facts = ModifierRequest(
+    private var facts: ModifierRequest {
+        ModifierRequest(
             method: write.method,
             url: write.url,
             headers: write.headers,
