@@ -33,9 +33,9 @@ struct PlacedEntities {
     ) throws(StoreError) -> View {
         let (origins, uid) = (look.context.origins, look.scope.scope.uid)
         let (base, isPart, effects) = (TargetContent(known), known.isPart, changes.map(\.known))
-        guard let document = origins.document(id, for: uid),
-            let origin = origins.origin(of: id.withoutHeaders, for: uid)?.name
-        else { return View.of(base, effects, isPart: isPart, steps: &steps) }
+        guard let (document, origin) = origins.rules(of: id.withoutHeaders, for: uid) else {
+            return View.of(base, effects, isPart: isPart, steps: &steps)
+        }
         return try document.view(of: base, effects, isPart: isPart, steps: &steps) {
             (placed) throws(StoreError) in
             switch try find(EntityName(placed.key, of: origin)) {
@@ -233,7 +233,7 @@ extension OriginTable {
         return document.named(by: effect, on: content).map { EntryID(EntityName($0, of: origin)) }
     }
 
-    private func rules(
+    fileprivate func rules(
         of target: EntryID,
         for uid: UInt32?
     ) -> (document: DocumentRules, origin: OriginName)? {
@@ -311,13 +311,11 @@ struct RowMarks {
         guard look.form == .view, !marks.isEmpty || overlay.failed > 0, !id.isEntity else {
             return told
         }
-        let (origins, uid) = (context.origins, scope.scope.uid)
-        guard let document = origins.document(id, for: uid),
-            let origin = origins.origin(of: id.withoutHeaders, for: uid)?.name
-        else { return told }
-        if overlay.failed > 0 {
-            told.failedRows = try failedRows(of: id.withoutHeaders, document, origin)
+        let url = id.withoutHeaders
+        guard let (document, origin) = context.origins.rules(of: url, for: scope.scope.uid) else {
+            return told
         }
+        if overlay.failed > 0 { told.failedRows = try failedRows(of: url, document, origin) }
         guard !marks.isEmpty, let bytes, bytes.count <= Limits.inlineJSONBytesMax else {
             return told
         }
