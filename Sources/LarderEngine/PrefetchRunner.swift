@@ -11,9 +11,9 @@ import Synchronization
 /// Every step starts from the lists and the pins in `state.db`, so that a step that was cut off is
 /// done again. The task begins with the first set, and runs until the daemon ends.
 ///
-/// Each set of a user in turn gets a step of at most ``Limits/prefetchStepRowsMax`` rows. The
-/// failure of one set keeps none from its turn. Each user's sets are filled in a task of their own,
-/// and their queries are evaluated in another one, so that no user waits for another.
+/// Each set of a user in turn has its queries evaluated if they are due, and gets a step of at most
+/// ``Limits/prefetchStepRowsMax`` rows. The failure of one set keeps none from its turn. The sets of
+/// each user have a task of their own, so that no user waits for another.
 final class PrefetchRunner: Sendable {
     private struct State {
         var isRunning = false
@@ -29,9 +29,6 @@ final class PrefetchRunner: Sendable {
         var wholeDue = Duration.zero
         /// The last evaluation of each set's queries, and its time.
         var queries: [Int64: (last: PrefetchList.LastQuery, at: Timestamp)] = [:]
-        /// Users whose sets are being evaluated, and the sets that have a new list since a look.
-        var querying: Set<UInt32> = []
-        var queried: Set<Int64> = []
         /// Users whose sets are being filled, with the sets that a look has found meanwhile.
         var filling: [UInt32: [PrefetchSet]] = [:]
         /// Users whose next turn looks at every set.
@@ -138,7 +135,12 @@ final class PrefetchRunner: Sendable {
             let all = try await context.store.prefetches.sets(.all)
             let sets = try await expire(all, context, &next)
             try await release(context, &next)
-            query(sets, context, &next)
+            let wall = context.clock.now()
+            for set in sets {
+                guard let interval = set.refresh else { continue }
+                let left = timeToQuery(set, every: interval, at: wall)
+                next.come(after: left > .zero ? left : interval)
+            }
             fill(sets, isWhole: isWhole, context, &next)
             for name in state.withLock({ $0.changed }) {
                 try await repoll(name, context)
@@ -186,7 +188,6 @@ final class PrefetchRunner: Sendable {
             state.queries = state.queries.filter { numbers.contains($0.key) }
             state.failures = state.failures.filter { numbers.contains($0.key) }
             state.ends = state.ends.filter { numbers.contains($0.key) }
-            state.queried.formIntersection(numbers)
         }
         return left
     }
@@ -281,10 +282,12 @@ final class PrefetchRunner: Sendable {
         _ next: inout Next
     ) async throws(StoreError) {
         let store = context.store.prefetches
-        let (isQueried, isReady) = state.withLock { state in
-            let isQueried = state.queried.remove(set.number) != nil
+        let isQueried = await query(set, context)
+        // The next look unpins the entries that have left the list.
+        if isQueried { next.hasMore = true }
+        let isReady = state.withLock { state in
             if isWhole || hasRoom || isQueried { state.pinned[set.number] = nil }
-            return (isQueried, state.told[set.number] == .ready)
+            return state.told[set.number] == .ready
         }
         guard isWhole || hasRoom || isQueried || !isReady else { return }
         if isWhole || hasRoom { try await store.retry(set, all: hasRoom) }
@@ -397,33 +400,22 @@ final class PrefetchRunner: Sendable {
 
     // MARK: Refresh
 
-    /// Begins to evaluate the queries of sets whose interval is over.
-    ///
-    /// The sets of each user are evaluated in turn, and wait for no set of another user.
-    private func query(_ sets: [PrefetchSet], _ context: EngineContext, _ next: inout Next) {
-        let now = context.clock.now()
-        var due: [UInt32: [PrefetchSet]] = [:]
-        for set in sets {
-            guard let interval = set.refresh, let uid = set.scope.uid else { continue }
-            let known = state.withLock { $0.queries[set.number]?.at } ?? set.queriedAt
-            let left = interval - max(.zero, now.since(max(set.queriedAt, known)))
-            next.come(after: left > .zero ? left : interval)
-            if left <= .zero { due[uid, default: []].append(set) }
-        }
-        for (uid, sets) in due where state.withLock({ $0.querying.insert(uid).inserted }) {
-            _ = context.work.add {
-                await Reading.$current.withValue(.asked(by: .uid(uid))) {
-                    for set in sets { await self.query(set, context) }
-                }
-                self.state.withLock { _ = $0.querying.remove(uid) }
-                self.isUrgent.raise()
-                self.ring()
-            }
-        }
+    /// The time until the queries of a set are evaluated again.
+    private func timeToQuery(
+        _ set: PrefetchSet,
+        every interval: Duration,
+        at now: Timestamp
+    ) -> Duration {
+        let known = state.withLock { $0.queries[set.number]?.at } ?? set.queriedAt
+        return interval - max(.zero, now.since(max(set.queriedAt, known)))
     }
 
-    private func query(_ set: PrefetchSet, _ context: EngineContext) async {
+    /// Evaluates the queries of a set whose interval is over; true if it has got its list again.
+    private func query(_ set: PrefetchSet, _ context: EngineContext) async -> Bool {
         let now = context.clock.now()
+        guard let interval = set.refresh, timeToQuery(set, every: interval, at: now) <= .zero else {
+            return false
+        }
         let last = state.withLock { state in
             let last = state.queries[set.number]?.last ?? PrefetchList.LastQuery()
             state.queries[set.number] = (last, now)
@@ -436,7 +428,7 @@ final class PrefetchRunner: Sendable {
                 try? APIDecoder(.lenient).decode(PrefetchCommand.self, from: $0)
             }
             guard let command = decoded, command.items.contains(where: { $0.entities != nil })
-            else { return }
+            else { return false }
             let order = try await list.order(command, again: last)
             let before = try await storing(await context.store.prefetches.ids(set))
             try await storing(await context.store.prefetches.queried(set, order.items, now: now))
@@ -448,13 +440,12 @@ final class PrefetchRunner: Sendable {
             state.withLock { state in
                 state.queries[set.number] = (query, now)
                 state.hasReleased = true
-                state.queried.insert(set.number)
             }
-            isUrgent.raise()
-            ring()
+            return true
         } catch {
             let fields: Logger.Metadata = .larder([.reason: "\(error.detail)"])
             context.logger.warning("the entities of a set were not looked up", metadata: fields)
+            return false
         }
     }
 
