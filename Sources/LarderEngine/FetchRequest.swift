@@ -111,10 +111,7 @@ struct FetchRequest: Sendable {
         guard policy != .cacheOnly else {
             throw Problem(.badRequest, "refresh: it asks the origin, which cache-only does not")
         }
-        guard let id = command.id, !context.refreshes.hasRoom(for: id, scope) else {
-            return
-        }
-        throw .tooManyPolledRows
+        if let id = command.id { try context.refreshes.checkRoom(for: [id], scope) }
     }
 
     /// Whether the answer may be shared: the origin allows it, and no header can be a client's

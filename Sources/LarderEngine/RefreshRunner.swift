@@ -67,14 +67,6 @@ final class RefreshRunner: Sendable {
 
     // MARK: Followers
 
-    /// Whether one more row of a user may be polled; a row that is polled already may.
-    func hasRoom(for id: EntryID, _ scope: ScopeKey) -> Bool {
-        state.withLock { state in
-            state.machine.schedule(of: Row(scope.scope, id)) != nil
-                || state.machine.count(of: scope.scope.uid) < Limits.polledRowsPerUserMax
-        }
-    }
-
     /// A follower's wish, until the value is dropped; nil if its user has too many polled rows.
     func follow(
         _ id: EntryID,
@@ -115,11 +107,11 @@ final class RefreshRunner: Sendable {
         }
     }
 
-    /// Throws if a user would have too many polled rows with a list in place of an old one.
+    /// Throws if a user would have too many polled rows with a list, in place of an old one.
     func checkRoom(
         for ids: [EntryID],
         _ scope: ScopeKey,
-        inPlaceOf old: [EntryID]
+        inPlaceOf old: [EntryID] = []
     ) throws(Problem) {
         let left = Set(old).subtracting(ids)
         let hasRoom = state.withLock { state in

@@ -445,7 +445,9 @@ struct RefreshTests {
         _ = try await follower.frames.element(0)
         try await until { try report(as: other).refresh != nil }
         held = []
-        try await until { context.refreshes.hasRoom(for: try id, fixture.scope) }
+        try await until {
+            (try? context.refreshes.checkRoom(for: [id], fixture.scope)) != nil
+        }
         follower.hangUp()
     }
 
