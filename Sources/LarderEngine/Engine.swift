@@ -51,9 +51,6 @@ package final class Engine: Sendable {
         self.origins = Origins(context: context, keeping: keeping)
         monitor = Monitor(context, version: version, findings: findings)
         store.pins.whenUpdated { [keeper = context.keeper] in keeper.post(.wanted) }
-        _ = context.watchers.originListeners.add { [credentials = context.credentials] in
-            credentials.noteNews()
-        }
     }
 
     package var store: Store { context.store }

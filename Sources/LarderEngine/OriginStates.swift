@@ -42,10 +42,11 @@ struct OriginStates: EnginePart {
             (context.health[name]?.isDown ?? false, isManuallyOffline(name))
         }
         begin(action, for: name)
-        context.watchers.originChanged(name) {
+        let isUpdate = context.watchers.originChanged(name) {
             let state = isManuallyOffline(name) ? .offline : context.health[name]?.state ?? .unknown
             return state.rawValue
         }
+        if isUpdate { context.credentials.noteNews() }
         for tell in told { tell() }
     }
 

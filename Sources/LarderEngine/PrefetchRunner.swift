@@ -95,7 +95,7 @@ final class PrefetchRunner: Sendable {
     }
 
     private func run(_ context: EngineContext) async {
-        let seats = [context.keeper.listeners, context.watchers.originListeners].map { news in
+        let seats = [context.keeper.listeners, context.credentials.news].map { news in
             (news, news.add { [weak self] in self?.ring() })
         }
         defer { for (news, seat) in seats { news.remove(seat) } }

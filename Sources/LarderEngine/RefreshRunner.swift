@@ -241,10 +241,9 @@ final class RefreshRunner: Sendable {
 
 extension RefreshRunner {
     func run(_ context: EngineContext) async {
-        let seats = [context.watchers.originListeners, context.credentials.news].map { news in
-            (news, news.add { [weak self] in self?.lookAtAccounts() })
-        }
-        defer { for (news, seat) in seats { news.remove(seat) } }
+        let news = context.credentials.news
+        let seat = news.add { [weak self] in self?.lookAtAccounts() }
+        defer { news.remove(seat) }
         await withDiscardingTaskGroup { group in
             let timer = DeadlineTimer()
             group.addTask { await timer.run(context.clock) { self.look() } }

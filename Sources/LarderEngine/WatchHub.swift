@@ -36,8 +36,6 @@ final class WatchHub: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Told when an origin may be in another state.
-    let originListeners = Listeners()
     private let feed: ChangeFeed
     private let news: AsyncStream<Void>
     private let ping: AsyncStream<Void>.Continuation
@@ -231,18 +229,17 @@ final class WatchHub: Sendable {
         state.watchers[number] = watcher
     }
 
-    /// Looks up the state of an origin, and tells watchers if it changed.
+    /// Looks up the state of an origin, and tells watchers if it changed; false if it did not.
     ///
     /// The lookup is under the lock, so that of two calls the later lookup is told last.
-    func originChanged(_ name: OriginName, _ look: () -> String) {
-        let isUpdate = update { state, waking in
+    func originChanged(_ name: OriginName, _ look: () -> String) -> Bool {
+        update { state, waking in
             let newState = look()
             guard state.origins[name] ?? "unknown" != newState else { return false }
             state.origins[name] = newState
             tell(Array(state.watchers.keys), .origin(name), newState, &state, &waking)
             return true
         }
-        if isUpdate { originListeners.tell() }
     }
 
     private func tell(
