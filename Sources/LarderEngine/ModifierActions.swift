@@ -6,13 +6,21 @@ package import LarderWire
 
 import struct LarderAPI.ModifierState
 
-package enum ModifierActionOrder {
-    case ids([ModifierID])
-    /// All in a state, and of the origin if one is named.
-    case list(ModifierListCommand, OriginName?)
+package struct ModifierActions: EnginePart {
+    let context: EngineContext
+    private var modifiers: Modifiers { Modifiers(context: context) }
 
-    package init(_ command: ModifierActionCommand) throws(Problem) {
-        guard let ids = command.ids else {
+    /// Does an action on modifiers by their ids, one after the other, or on a page of those in a
+    /// state.
+    ///
+    /// Ids are those of one scope.
+    package func act(
+        _ command: ModifierActionCommand,
+        _ scopes: RowScopes,
+        cancellation: ClientCancellation
+    ) async throws(Problem) -> Page<ModifierActionResult> {
+        let action = command.action
+        guard let given = command.ids, case .one(let scope) = scopes else {
             guard let state = command.state else {
                 throw Problem(.badRequest, "'ids' or 'state' is needed")
             }
@@ -22,32 +30,16 @@ package enum ModifierActionOrder {
             else { throw Problem(.badRequest, "state: '\(state.rawValue)' is no state") }
             (list.selection, list.limit) = (selection, Limits.pageRowsMax)
             list.cursor = command.cursor
-            self = .list(list, try OriginName?(command: command.origin))
-            return
+            let origin = try OriginName?(command: command.origin)
+            return try await act(action, on: list, of: origin, scopes, cancellation: cancellation)
         }
         guard command.state == nil, command.origin == nil, command.cursor == nil else {
             throw Problem(.badRequest, "'ids' is given with other members that select")
         }
-        try ids.checkCount("ids", in: 1...Limits.pageRowsMax)
-        self = .ids(
-            try ids.checkedElements("ids") { text throws(Problem) in
-                try Problem.checking { () throws(ModelError) in try ModifierID(text) }
-            }
-        )
-    }
-}
-
-package struct ModifierActions: EnginePart {
-    let context: EngineContext
-    private var modifiers: Modifiers { Modifiers(context: context) }
-
-    /// Does an action on modifiers of an account, one after the other.
-    package func act(
-        _ action: ModifierAction,
-        on ids: [ModifierID],
-        _ scope: ScopeKey,
-        cancellation: ClientCancellation
-    ) async -> Page<ModifierActionResult> {
+        try given.checkCount("ids", in: 1...Limits.pageRowsMax)
+        let ids = try given.checkedElements("ids") { text throws(Problem) in
+            try Problem.checking { () throws(ModelError) in try ModifierID(text) }
+        }
         var items: [ModifierActionResult] = []
         for id in ids { items.append(await result(of: action, on: id, scope, cancellation)) }
         return Page(items: items)
@@ -58,7 +50,7 @@ package struct ModifierActions: EnginePart {
     /// A modifier that came into the state after the action began is left alone: a retried one may
     /// fail again, and then has a later place in the list. The cursor is that of the list, and the
     /// revision at which the action began.
-    package func act(
+    func act(
         _ action: ModifierAction,
         on list: ModifierListCommand,
         of origin: OriginName?,

@@ -136,33 +136,23 @@ struct ModifierRoutes {
 
     func act() async throws(Problem) {
         let command: ModifierActionCommand = try await exchange.command()
-        let order = try ModifierActionOrder(command)
         let selection = try exchange.selection(command.rows)
         let use = "\(command.action.rawValue) modifiers"
-        let page: Page<ModifierActionResult>
-        switch order {
-        case .ids(let ids):
-            let scope = try exchange.row(selection, for: use)
-            page = await engine.modifierActions.act(
-                command.action,
-                on: ids,
-                scope,
-                cancellation: exchange.cancellation
-            )
-        case .list(let list, let origin):
-            page = try await engine.modifierActions.act(
-                command.action,
-                on: list,
-                of: origin,
-                try exchange.rows(selection, for: use),
-                cancellation: exchange.cancellation
-            )
-        }
-        var told = page
+        let rows: RowScopes =
+            if command.ids == nil {
+                try exchange.rows(selection, for: use)
+            } else {
+                .one(try exchange.row(selection, for: use))
+            }
+        var page = try await engine.modifierActions.act(
+            command,
+            rows,
+            cancellation: exchange.cancellation
+        )
         for index in page.items.indices {
-            told.items[index].problem = page.items[index].problem.map(exchange.named)
+            page.items[index].problem = page.items[index].problem.map(exchange.named)
         }
-        try await exchange.respond(with: told, byteCount: told.items.count << 9)
+        try await exchange.respond(with: page, byteCount: page.items.count << 9)
     }
 
     func listLanes() async throws(Problem) {
