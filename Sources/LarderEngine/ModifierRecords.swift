@@ -172,7 +172,7 @@ struct ModifierRecords: Sendable {
             scope: modifier.scope,
             origin: modifier.origin,
             lanes: modifier.lanes,
-            resends: ModifierRequest(modifier, on: .unknown, context).resends(modifier, rules)
+            resends: resends(modifier)
         )
         record.holds = (modifier.afterUnknown ?? rules.afterUnknown) == .hold
         if rules.coalesce != .none, !modifier.hasOwnCondition {

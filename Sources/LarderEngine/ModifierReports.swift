@@ -273,12 +273,10 @@ struct ModifierReports: EnginePart {
                         changesMax: Limits.judgedChangesMax
                     )
                 else { continue }
-                let changes = target.changes
-                let (content, effects) = (TargetContent(target.base), changes.map(\.known))
-                let document = origins.document(place.id, for: place.scope.scope.uid)
-                let view = place.id.isEntity ? nil : document?.view(of: content, effects)
-                let shown = view ?? View.of(content, effects)
-                found.formUnion(shown.leftOut.map { changes[$0.place].number })
+                let uid = place.scope.scope.uid
+                let document = place.id.isEntity ? nil : origins.document(place.id, for: uid)
+                let view = target.view(on: TargetContent(target.base), document)
+                found.formUnion(view.leftOut.map { target.changes[$0.place].number })
             }
             return found.intersection(Set(places.values.joined()))
         }

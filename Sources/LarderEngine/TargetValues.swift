@@ -204,7 +204,7 @@ package enum TargetViews {
 }
 
 extension Target {
-    fileprivate func view(on base: TargetContent, _ document: DocumentRules?) -> View {
+    func view(on base: TargetContent, _ document: DocumentRules?) -> View {
         let effects = changes.map(\.known)
         return document?.view(of: base, effects) ?? View.of(base, effects)
     }
