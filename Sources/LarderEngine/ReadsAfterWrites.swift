@@ -24,8 +24,6 @@ final class ReadsAfterWrites: Sendable {
         var rows: [TargetName: Row] = [:]
         /// The rows of each user: they take no place of those of another.
         var counts = Quota<UInt32?>(each: Limits.wantedReadsMax)
-        /// The rows that wait for each write; a row that has gone may still be among them.
-        var followers: [ModifierID: Set<TargetName>] = [:]
         var pauseCount = 0
         /// The turns of each user, so that none waits for the rows of another.
         var users: [UInt32?: AsyncSemaphore] = [:]
@@ -94,7 +92,6 @@ final class ReadsAfterWrites: Sendable {
             case .pausing, nil:
                 // The store keeps the others.
                 guard known != nil || state.counts.take(name.scope.scope.uid) else { return false }
-                if state.rows.isEmpty { state.followers = [:] }
                 state.rows[name] = row
                 return true
             }
@@ -195,34 +192,26 @@ final class ReadsAfterWrites: Sendable {
             return try targets.sentSoon(of: first, in: scope)
         }
         guard let following = found, !following.isEmpty else { return false }
-        state.withLock { state in
-            state.rows[name]?.following = following
-            for id in following { state.followers[id, default: []].insert(name) }
-        }
+        state.withLock { $0.rows[name]?.following = following }
         // A write may have ended before the row waited for it.
         let left = try? await context.store.read { reader throws(StoreError) in
             try reader.targets.sentSoon(of: following, in: scope)
         }
         guard let left else { return true }
-        state.withLock { state in
-            state.rows[name]?.following.formIntersection(left)
-            for id in following.subtracting(left) { state.followers[id]?.remove(name) }
-        }
+        state.withLock { $0.rows[name]?.following.formIntersection(left) }
         return !left.isEmpty
     }
 
     /// A write has ended: a row that has waited for it and no other one is read.
     func writeEnded(_ id: ModifierID, in scope: ScopeKey) {
         let ready = state.withLock { state in
-            let names = state.followers.removeValue(forKey: id) ?? []
-            let others = names.filter { $0.scope != scope }
-            if !others.isEmpty { state.followers[id] = others }
-            return names.subtracting(others).compactMap { name -> (TargetName, Revision)? in
-                guard state.rows[name]?.following.remove(id) != nil, let row = state.rows[name],
-                    row.following.isEmpty
-                else { return nil }
-                return (name, row.revision)
+            var ready: [(TargetName, Revision)] = []
+            for (name, row) in state.rows where name.scope == scope {
+                guard row.following.contains(id) else { continue }
+                state.rows[name]?.following.remove(id)
+                if row.following.count == 1 { ready.append((name, row.revision)) }
             }
+            return ready
         }
         for (name, revision) in ready { read(name, since: revision) }
     }
