@@ -117,7 +117,7 @@ struct Conflicts: Sendable {
     private var isEnding: Bool { Task.isCancelled || context.isDraining }
 
     func rules(of modifier: StoredModifier) -> ModifierRules {
-        context.origins.decide(modifier.url, for: modifier.scope.uid).settings?.modifiers
+        context.origins.origin(of: modifier.url, for: modifier.scope.uid)?.modifiers
             ?? ModifierRules()
     }
 

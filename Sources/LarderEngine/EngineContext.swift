@@ -144,7 +144,7 @@ final class EngineContext: Sendable {
 
     /// The origin of a URL, with the credential of the scope's account.
     func origin(of url: WebURL, in scope: ScopeKey) throws(Problem) -> OriginSettings {
-        guard let origin = admitted(origins.decide(url, for: scope.scope.uid)) else {
+        guard let origin = admitted({ $0.origin(of: url, for: scope.scope.uid) }) else {
             throw Problem(unknownOriginOf: url)
         }
         return credentials.settings(of: origin, for: scope.scope)
@@ -152,20 +152,22 @@ final class EngineContext: Sendable {
 
     /// The origin with a name, as it is for all users; a public host's to the daemon's owner only.
     func origin(named name: OriginName, for uid: UInt32?) throws(Problem) -> OriginSettings {
-        guard let origin = admitted(origins.origin(named: name, for: uid)) else {
+        guard let origin = admitted({ $0.origin(named: name, for: uid) }) else {
             throw Problem(.noSuchOrigin, "there is no origin '\(name)'")
         }
         return origin
     }
 
-    /// Returns the settings of a decision, and remembers a public host that a client asks for.
-    private func admitted(_ decision: OriginTable.Decision) -> OriginSettings? {
-        if case .implicit(let origin) = decision, health.admit(origin, now: clock.now()),
+    /// Finds an origin, and remembers a public host that a client asks for.
+    private func admitted(_ find: (OriginTable) -> OriginSettings?) -> OriginSettings? {
+        let table = origins
+        let origin = find(table)
+        if let origin, table[origin.name] == nil, health.admit(origin, now: clock.now()),
             let forgotten = health.dropOldest(besides: watch.waitedFor)
         {
             originStates.forget(forgotten)
         }
-        return decision.settings
+        return origin
     }
 
     /// The origin has said what an entry is now; nil: that it is not there.

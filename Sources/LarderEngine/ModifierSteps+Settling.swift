@@ -161,7 +161,7 @@ extension ModifierSteps {
         // Asked without remembering it: this is called on the writer's thread.
         let (url, uid) = (whole.modifier.url, whole.modifier.scope.uid)
         let origins = context.origins
-        let origin = origins.decide(url, for: uid).settings
+        let origin = origins.origin(of: url, for: uid)
         return { id, base in
             let effect = whole.effect(on: id) ?? .none
             if isLast, let answer = attempted.answer, answer.mayShowTarget {

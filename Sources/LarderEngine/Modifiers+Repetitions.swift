@@ -135,9 +135,8 @@ extension RawCommand {
     /// The settings of the origin that the command names; nil if there is no such origin.
     func named(_ context: EngineContext, _ scope: ScopeKey) -> OriginSettings? {
         switch target {
-        case .path(_, let origin):
-            context.origins.origin(named: origin, for: scope.scope.uid).settings
-        case .url(let url): context.origins.decide(url, for: scope.scope.uid).settings
+        case .path(_, let origin): context.origins.origin(named: origin, for: scope.scope.uid)
+        case .url(let url): context.origins.origin(of: url, for: scope.scope.uid)
         }
     }
 

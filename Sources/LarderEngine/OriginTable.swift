@@ -22,20 +22,6 @@ package struct OriginTable: Sendable {
     /// The rules of the origins whose answers are normalized.
     package let entityRules: [OriginName: EntityRules]
 
-    package enum Decision: Equatable, Sendable {
-        case known(OriginSettings)
-        /// A public host that is not a configured origin.
-        case implicit(OriginSettings)
-        case unknown
-
-        package var settings: OriginSettings? {
-            switch self {
-            case .known(let origin), .implicit(let origin): origin
-            case .unknown: nil
-            }
-        }
-    }
-
     package init(_ known: [KnownOrigin], owner: UInt32? = nil) {
         self.known = known.sorted { $0.name < $1.name }
         self.owner = owner
@@ -62,27 +48,27 @@ package struct OriginTable: Sendable {
         }
     }
 
-    /// The decision on `url` for a client with this uid; nil for a client without one.
-    package func decide(_ url: WebURL, for uid: UInt32?) -> Decision {
-        if let origin = origin(of: url) { return .known(origin) }
-        guard let owner, owner == uid, let origin = implicitOrigin(of: url) else { return .unknown }
-        return .implicit(origin)
+    /// The origin of `url` for a client with this uid, to the daemon's owner also a public host.
+    package func origin(of url: WebURL, for uid: UInt32?) -> OriginSettings? {
+        if let known = origin(of: url) { return known }
+        guard let owner, owner == uid else { return nil }
+        return implicitOrigin(of: url)
     }
 
     /// The origin with this name, as a client with this uid sees it: a public host's name is an
     /// origin's to the daemon's owner.
-    package func origin(named name: OriginName, for uid: UInt32?) -> Decision {
-        if let known = byName[name] { return .known(known.settings) }
+    package func origin(named name: OriginName, for uid: UInt32?) -> OriginSettings? {
+        if let known = byName[name] { return known.settings }
         guard let owner, owner == uid, let url = ImplicitOrigin.baseURL(named: name),
             let origin = implicitOrigin(of: url), origin.name == name
-        else { return .unknown }
-        return .implicit(origin)
+        else { return nil }
+        return origin
     }
 
     /// The origin whose base URL is a prefix of an id; nil for an id that is not a URL.
     package func origin(of id: EntryID, for uid: UInt32?) -> OriginSettings? {
         guard id.text.hasScheme, let url = try? WebURL(id.text) else { return nil }
-        return decide(url, for: uid).settings
+        return origin(of: url, for: uid)
     }
 
     /// The URL of an entity's own; nil where its type has none, or another origin has it.
@@ -114,7 +100,7 @@ package struct OriginTable: Sendable {
         guard id.begins(withOneOf: documentAddresses) else { return nil }
         let text = String(Substring(id.text.utf8.prefix { $0 != UInt8(ascii: " ") }))
         guard let url = try? WebURL(text),
-            let origin = decide(url, for: uid).settings, let path = origin.path(of: url)
+            let origin = origin(of: url, for: uid), let path = origin.path(of: url)
         else { return nil }
         let (rules, form) = (entityRules[origin.name], origin.modifiers.form(forPath: path))
         guard rules != nil || form != nil else { return nil }

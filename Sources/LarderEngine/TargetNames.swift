@@ -19,7 +19,7 @@ struct TargetNames: EnginePart {
         var targets: [EntryID] = []
         for change in command.changes {
             if let name = change.target.entity,
-                case .unknown = context.origins.origin(named: name.origin, for: scope.scope.uid)
+                context.origins.origin(named: name.origin, for: scope.scope.uid) == nil
             {
                 throw Problem(.noSuchOrigin, "no origin has the name '\(name.origin)'")
             }

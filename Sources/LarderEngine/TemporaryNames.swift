@@ -307,7 +307,7 @@ struct CreatedIDs {
         let scope = context.store.key(for: whole.modifier.scope)
         // Asked without remembering it, as `baseUpdate(for:)` does.
         let origins = context.origins
-        let settings = origins.decide(whole.modifier.url, for: whole.modifier.scope.uid).settings
+        let settings = origins.origin(of: whole.modifier.url, for: whole.modifier.scope.uid)
         var replacement = IDReplacement([:])
         var (ids, missing): ([RenamedID], [TemporaryID]) = ([], [])
         for stored in made {
@@ -370,11 +370,11 @@ struct CreatedIDs {
         let (url, uid) = (whole.modifier.url, whole.modifier.scope.uid)
         guard let headers = last?.headers ?? whole.answer?.headers,
             let body = last?.body ?? whole.answer?.body,
-            let origin = context.origins.decide(url, for: uid).settings,
+            let origin = context.origins.origin(of: url, for: uid),
             let path = origin.path(of: url)
         else { return nil }
         let location = headers["Location"].flatMap { try? url.resolving($0) }
-        let isOwn = location.flatMap { context.origins.decide($0, for: uid).settings?.name }
+        let isOwn = location.flatMap { context.origins.origin(of: $0, for: uid)?.name }
         let address = isOwn == origin.name ? location : nil
         return CreatedID.Answer(
             body: body,

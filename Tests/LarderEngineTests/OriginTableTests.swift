@@ -128,16 +128,13 @@ struct OriginTableTests {
         let own = try ownTable()
         let table = isOwn ? own : OriginTable(own.origins)
         let url = try WebURL(url)
-        switch table.decide(url, for: uid) {
-        case .known(let origin):
-            #expect(origin == own.origins[0])
-            #expect(origin.name.text == name)
-        case .implicit(let origin):
-            #expect(origin.name.text == name)
+        let found = table.origin(of: url, for: uid)
+        #expect(found?.name.text == name)
+        if let origin = found, table[origin.name] == nil {
             #expect(origin.baseURL.originText == url.originText)
-            #expect(table.origin(named: origin.name, for: uid) == .implicit(origin))
-        case .unknown:
-            #expect(name == nil)
+            #expect(table.origin(named: origin.name, for: uid) == origin)
+        } else if let origin = found {
+            #expect(origin == own.origins[0])
         }
         #expect(table.origin(of: try EntryID(url), for: uid)?.name.text == name)
     }
@@ -146,15 +143,13 @@ struct OriginTableTests {
     func named() throws {
         let table = try ownTable()
         let configured = try OriginName("api.example.com")
-        #expect(table.origin(named: configured, for: nil) == .known(table.origins[0]))
+        #expect(table.origin(named: configured, for: nil) == table.origins[0])
         let other = try OriginName("other.example.com")
-        #expect(table.origin(named: other, for: 1_001) == .unknown)
-        #expect(table.origin(named: try OriginName("localhost"), for: 1_000) == .unknown)
-        #expect(table.origin(named: try OriginName("other.example.com_"), for: 1_000) == .unknown)
-        guard case .implicit(let origin) = table.origin(named: other, for: 1_000) else {
-            Issue.record("no implicit origin")
-            return
-        }
+        #expect(table.origin(named: other, for: 1_001) == nil)
+        #expect(table.origin(named: try OriginName("localhost"), for: 1_000) == nil)
+        #expect(table.origin(named: try OriginName("other.example.com_"), for: 1_000) == nil)
+        let origin = try #require(table.origin(named: other, for: 1_000))
+        #expect(table[other] == nil)
         #expect(origin.baseURL.text == "https://other.example.com/")
     }
 
