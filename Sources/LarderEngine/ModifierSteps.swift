@@ -148,7 +148,7 @@ final class ModifierSteps: Sendable {
             origin: origin,
             facts: request,
             headers: whole.modifier.headers(for: origin),
-            body: whole.body.isEmpty && !whole.modifier.hasBody ? nil : whole.body,
+            body: whole.body.isEmpty && whole.modifier.mediaType == nil ? nil : whole.body,
             isRepeatable: request.resends(whole.modifier, origin.modifiers),
             createsIDs: createsIDs,
             hadLonePage: attempts.withLock { $0[number]?.hasLonePage ?? false }
@@ -297,8 +297,6 @@ extension StoredModifier {
         let first = key ?? id.text
         return round > 1 ? "\(first).\(round)" : first
     }
-
-    var hasBody: Bool { mediaType != nil }
 
     func headers(for origin: OriginSettings) -> HeaderFields {
         var headers = typedHeaders
