@@ -96,16 +96,15 @@ struct OriginStates: EnginePart {
                 return
             }
             // The origin's own page or redirect may be there; a portal has one everywhere.
-            let (status, headers) = try await askNowhere(origin)
-            noteProbe(of: origin, status, headers, isPagePortals: true)
+            try await probeNowhere(origin)
         } catch {
             noteFailure(of: name, error)
         }
     }
 
-    private func askNowhere(
-        _ origin: OriginSettings
-    ) async throws(UpstreamError) -> (status: Int, headers: HeaderFields) {
+    /// Asks for a path that is nowhere, and notes the answer; false if it was not the origin's.
+    @discardableResult
+    private func probeNowhere(_ origin: OriginSettings) async throws(UpstreamError) -> Bool {
         let nowhere = String(UInt64(context.randomUnit() * 0x1p64), radix: 16)
         let base = origin.baseURL
         let path = base.path.hasSuffix("/") ? base.path : base.path + "/"
@@ -115,7 +114,7 @@ struct OriginStates: EnginePart {
         if FlightRules.isPage(startingWith: await reply.body.read(upTo: 256).bytes) {
             headers.set("Content-Type", "text/html")
         }
-        return (reply.status, headers)
+        return noteProbe(of: origin, reply.status, headers, isPagePortals: true)
     }
 
     private func ask(
@@ -192,11 +191,7 @@ struct OriginStates: EnginePart {
             return .portal
         }
         do throws(UpstreamError) {
-            if isPage {
-                let (status, headers) = try await askNowhere(origin)
-                return noteProbe(of: origin, status, headers, isPagePortals: true)
-                    ? .origin : .portal
-            }
+            if isPage { return try await probeNowhere(origin) ? .origin : .portal }
             let reply = try await ask(origin, origin.baseURL)
             return noteProbe(of: origin, reply.status, reply.headers) ? .origin : .portal
         } catch {
