@@ -194,11 +194,14 @@ package struct Origins: EnginePart {
         for uid: UInt32
     ) async throws(Problem) -> OriginReport {
         let origin = try context.origin(named: name, for: uid)
-        let count = context.offline.withLock { $0.count }
-        guard !isOffline || count < Limits.offlineOriginsMax else {
-            throw Problem(.overloaded, "\(Limits.offlineOriginsMax) origins are offline already")
-        }
         if context.originStates.isManuallyOffline(name) != isOffline {
+            let count = context.offline.withLock { $0.count }
+            guard !isOffline || count < Limits.offlineOriginsMax else {
+                throw Problem(
+                    .overloaded,
+                    "\(Limits.offlineOriginsMax) origins are offline already"
+                )
+            }
             try await remember(name, isOffline: isOffline)
         }
         return report(context.origins[name] ?? KnownOrigin(origin, from: .implicit))
