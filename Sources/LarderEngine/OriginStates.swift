@@ -78,7 +78,8 @@ struct OriginStates: EnginePart {
             case .rest(let rest): pause = rest
             case .ask:
                 await probe(name)
-                guard !Task.isCancelled, case .pause(let next) = context.watch.probeEnded(name)
+                guard !Task.isCancelled,
+                    case .pause(let next) = context.watch.machine(of: name, { $0.probeEnded() })
                 else { return }
                 pause = ProbeMachine.pause(upTo: next, randomUnit: context.randomUnit())
             }
@@ -211,7 +212,7 @@ struct OriginStates: EnginePart {
     // MARK: Results of requests
 
     func noteAnswer(_ origin: OriginName) {
-        context.watch.requestAnswered(origin)
+        context.watch.machine(of: origin) { $0.requestAnswered() }
         note(origin) { $0.answered(now: $1) }
     }
 

@@ -342,12 +342,9 @@ final class OriginWaiters: Sendable {
         }
     }
 
-    func state(of name: OriginName) -> ProbeMachine.State {
-        origins.withLock { $0[name]?.machine.state ?? .idle }
-    }
-
-    func requestAnswered(_ name: OriginName) {
-        change(name) { $0.machine.requestAnswered() }
+    /// Tells the machine of an origin an event that concerns no wait.
+    func machine<Result>(of name: OriginName, _ event: (inout ProbeMachine) -> Result) -> Result {
+        change(name) { event(&$0.machine) }
     }
 
     /// `rest` gives the time that an origin's rest for an account still lasts.
@@ -356,10 +353,6 @@ final class OriginWaiters: Sendable {
             let rests = Set(watched.waiting.values.map(\.scope)).map(rest)
             return watched.machine.pauseEnded(rest: rests.min() ?? .zero)
         }
-    }
-
-    func probeEnded(_ name: OriginName) -> ProbeMachine.LoopAction {
-        change(name) { $0.machine.probeEnded() }
     }
 
     /// Stops probing a removed origin; waits for it are not told any more.

@@ -163,7 +163,8 @@ struct ProbingTests {
         fixture.engine.context.originStates.noteConnectFailure(try name())
         let cancellation = try waitForReturn { back.open() }
         fixture.engine.context.originStates.noteAnswer(try name())
-        #expect(fixture.engine.context.watch.state(of: try name()) == .idle)
+        let state = try fixture.engine.context.watch.machine(of: name()) { $0.state }
+        #expect(state == .idle)
         _ = try await fixture.engine.origins.setOffline(try name(), false, for: 1_000)
         try await back.wait()
         cancellation.end()
