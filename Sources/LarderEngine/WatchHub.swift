@@ -33,6 +33,78 @@ final class WatchHub: Sendable {
         var published = Revision(0)
         var origins: [OriginName: String] = [:]
         var refused: [OriginName: Set<Scope>] = [:]
+        /// Wakes watchers that have something to do, once the lock is free.
+        var waking: [@Sendable () -> Void] = []
+
+        /// Changes the numbers of those who watch rows as `watcher` does.
+        mutating func index(_ watcher: Watcher, _ change: (inout Set<Int>) -> Void) {
+            let interest = watcher.machine.interest
+            let isNamed = interest.prefixes.isEmpty && !interest.ids.isEmpty
+            let ids: [EntryID?] = isNamed ? Array(interest.ids.union(interest.written)) : [nil]
+            for scope in [watcher.scope, .shared] {
+                for place in ids.map({ WatchedRow(scope: scope, id: $0) }) {
+                    change(&places[place, default: []])
+                    if places[place]?.isEmpty == true { places[place] = nil }
+                }
+            }
+        }
+
+        private func concerned(by change: Change) -> Set<Int> {
+            func watchers(of id: EntryID?) -> Set<Int> {
+                places[WatchedRow(scope: change.scope, id: id)] ?? []
+            }
+            switch change.event {
+            case .put(let id, _), .delete(let id, _), .evict(let id, _, _):
+                return watchers(of: nil).union(watchers(of: id))
+            case .remapped(let id, let real):
+                return watchers(of: nil).union(watchers(of: id)).union(watchers(of: real))
+            case .modifier(let modifier):
+                return modifier.targets.reduce(watchers(of: nil)) { $0.union(watchers(of: $1)) }
+            }
+        }
+
+        /// A watcher of a temporary id hears of the real one from now on, too.
+        private mutating func rename(_ id: EntryID, as real: EntryID, of number: Int) {
+            guard var watcher = watchers[number], watcher.machine.interest.ids.contains(id) else {
+                return
+            }
+            index(watcher) { $0.remove(number) }
+            watcher.machine.interest.ids.insert(real)
+            watchers[number] = watcher
+            index(watcher) { $0.insert(number) }
+        }
+
+        /// Takes the changes that were released since the last time.
+        mutating func take(from feed: ChangeFeed) {
+            let before = published
+            let batch = feed.take()
+            published = batch.published
+            if batch.isCut {
+                for number in Array(watchers.keys) {
+                    tell(number) { $0.releaseWasCut(after: before) }
+                }
+            }
+            for change in batch.changes {
+                for number in concerned(by: change) {
+                    if let watcher = watchers[number], change.hiddenFrom.contains(watcher.scope) {
+                        continue
+                    }
+                    tell(number) { $0.published(change) }
+                    if case .remapped(let id, let real) = change.event {
+                        rename(id, as: real, of: number)
+                    }
+                }
+            }
+        }
+
+        mutating func tell(_ number: Int, _ event: (inout WatchMachine) -> Bool) {
+            guard var watcher = watchers.removeValue(forKey: number) else { return }
+            if event(&watcher.machine), !watcher.isWoken {
+                watcher.isWoken = true
+                waking.append(watcher.wake)
+            }
+            watchers[number] = watcher
+        }
     }
 
     private let state = Mutex(State())
@@ -58,17 +130,17 @@ final class WatchHub: Sendable {
     /// ``next(_:)``.
     func join(
         _ scope: Scope,
-        _ cancellation: WatchInterest,
+        _ interest: WatchInterest,
         since: Revision?,
         listsFirst: Bool,
         hasBookmarks: Bool,
         wake: @escaping @Sendable () -> Void
     ) -> Int? {
-        update { state, waking in
+        update { state in
             guard state.perUser.take(scope.uid) else { return nil }
-            take(&state, &waking)
+            state.take(from: feed)
             let machine = WatchMachine(
-                cancellation,
+                interest,
                 since: since,
                 listsFirst: listsFirst,
                 hasBookmarks: hasBookmarks,
@@ -76,8 +148,9 @@ final class WatchHub: Sendable {
             )
             let number = state.next
             state.next += 1
-            state.watchers[number] = Watcher(machine: machine, scope: scope, wake: wake)
-            Self.index(scope, cancellation, &state) { $0.insert(number) }
+            let watcher = Watcher(machine: machine, scope: scope, wake: wake)
+            state.watchers[number] = watcher
+            state.index(watcher) { $0.insert(number) }
             return number
         }
     }
@@ -86,24 +159,8 @@ final class WatchHub: Sendable {
         state.withLock { state in
             guard let watcher = state.watchers.removeValue(forKey: number) else { return }
             state.perUser.release(watcher.scope.uid)
-            Self.index(watcher.scope, watcher.machine.interest, &state) { $0.remove(number) }
+            state.index(watcher) { $0.remove(number) }
             if state.watchers.isEmpty { feed.rest() }
-        }
-    }
-
-    private static func index(
-        _ scope: Scope,
-        _ cancellation: WatchInterest,
-        _ state: inout State,
-        _ change: (inout Set<Int>) -> Void
-    ) {
-        let isNamed = cancellation.prefixes.isEmpty && !cancellation.ids.isEmpty
-        let ids: [EntryID?] = isNamed ? Array(cancellation.ids.union(cancellation.written)) : [nil]
-        for scope in [scope, .shared] {
-            for place in ids.map({ WatchedRow(scope: scope, id: $0) }) {
-                change(&state.places[place, default: []])
-                if state.places[place]?.isEmpty == true { state.places[place] = nil }
-            }
         }
     }
 
@@ -148,96 +205,31 @@ final class WatchHub: Sendable {
     func distribute() {
         // Each look makes the feed keep later changes, and without watchers no task would take
         // them.
-        update { state, waking in
-            if !state.watchers.isEmpty { take(&state, &waking) }
+        update { state in
+            if !state.watchers.isEmpty { state.take(from: feed) }
         }
     }
 
     /// Changes the state, and then wakes those who have something to do.
-    private func update<Result>(
-        _ change: (inout State, inout [@Sendable () -> Void]) -> Result
-    ) -> Result {
+    private func update<Result>(_ change: (inout State) -> Result) -> Result {
         var waking: [@Sendable () -> Void] = []
-        let result = state.withLock { change(&$0, &waking) }
+        let result = state.withLock { state in
+            defer { (waking, state.waking) = (state.waking, []) }
+            return change(&state)
+        }
         for wake in waking { wake() }
         return result
-    }
-
-    private func take(_ state: inout State, _ waking: inout [@Sendable () -> Void]) {
-        let before = state.published
-        let batch = feed.take()
-        state.published = batch.published
-        if batch.isCut {
-            for number in Array(state.watchers.keys) {
-                Self.tell(number, &state, &waking) { $0.releaseWasCut(after: before) }
-            }
-        }
-        for change in batch.changes {
-            for number in Self.concerned(by: change, state) {
-                if let watcher = state.watchers[number], change.hiddenFrom.contains(watcher.scope) {
-                    continue
-                }
-                Self.tell(number, &state, &waking) { $0.published(change) }
-                if case .remapped(let id, let real) = change.event {
-                    Self.rename(id, as: real, of: number, &state)
-                }
-            }
-        }
-    }
-
-    private static func concerned(by change: Change, _ state: State) -> Set<Int> {
-        func watchers(of id: EntryID?) -> Set<Int> {
-            state.places[WatchedRow(scope: change.scope, id: id)] ?? []
-        }
-        switch change.event {
-        case .put(let id, _), .delete(let id, _), .evict(let id, _, _):
-            return watchers(of: nil).union(watchers(of: id))
-        case .remapped(let id, let real):
-            return watchers(of: nil).union(watchers(of: id)).union(watchers(of: real))
-        case .modifier(let modifier):
-            return modifier.targets.reduce(watchers(of: nil)) { $0.union(watchers(of: $1)) }
-        }
-    }
-
-    /// A watcher of a temporary id hears of the real one from now on, too.
-    private static func rename(
-        _ id: EntryID,
-        as real: EntryID,
-        of number: Int,
-        _ state: inout State
-    ) {
-        guard let watcher = state.watchers[number], watcher.machine.interest.ids.contains(id) else {
-            return
-        }
-        index(watcher.scope, watcher.machine.interest, &state) { $0.remove(number) }
-        state.watchers[number]?.machine.interest.ids.insert(real)
-        guard let cancellation = state.watchers[number]?.machine.interest else { return }
-        index(watcher.scope, cancellation, &state) { $0.insert(number) }
-    }
-
-    private static func tell(
-        _ number: Int,
-        _ state: inout State,
-        _ waking: inout [@Sendable () -> Void],
-        _ event: (inout WatchMachine) -> Bool
-    ) {
-        guard var watcher = state.watchers.removeValue(forKey: number) else { return }
-        if event(&watcher.machine), !watcher.isWoken {
-            watcher.isWoken = true
-            waking.append(watcher.wake)
-        }
-        state.watchers[number] = watcher
     }
 
     /// Looks up the state of an origin, and tells watchers if it changed; false if it did not.
     ///
     /// The lookup is under the lock, so that of two calls the later lookup is told last.
     func originChanged(_ name: OriginName, _ look: () -> String) -> Bool {
-        update { state, waking in
+        update { state in
             let newState = look()
             guard state.origins[name] ?? "unknown" != newState else { return false }
             state.origins[name] = newState
-            tell(Array(state.watchers.keys), .origin(name), newState, &state, &waking)
+            tell(Array(state.watchers.keys), .origin(name), newState, &state)
             return true
         }
     }
@@ -246,24 +238,21 @@ final class WatchHub: Sendable {
         _ numbers: [Int],
         _ subject: WatchMachine.Subject,
         _ newState: String,
-        _ state: inout State,
-        _ waking: inout [@Sendable () -> Void]
+        _ state: inout State
     ) {
         guard !numbers.isEmpty else { return }
-        take(&state, &waking)
+        state.take(from: feed)
         let published = state.published
         for number in numbers {
-            Self.tell(number, &state, &waking) { machine in
-                machine.statusChanged(subject, newState, published: published)
-            }
+            state.tell(number) { $0.statusChanged(subject, newState, published: published) }
         }
     }
 
     /// Tells watchers of an account that one of its sets has another state.
     func prefetchChanged(_ scope: Scope, _ name: PrefetchName, _ newState: String) {
-        update { state, waking in
+        update { state in
             let concerned = state.watchers.filter { $0.value.scope == scope }.map(\.key)
-            tell(concerned, .prefetch(name), newState, &state, &waking)
+            tell(concerned, .prefetch(name), newState, &state)
         }
     }
 
@@ -280,7 +269,7 @@ final class WatchHub: Sendable {
     ///
     /// Only a change is told.
     func credentialChanged(_ scope: Scope, at name: OriginName, isRefused: Bool) {
-        update { state, waking in
+        update { state in
             let wasRefused = state.refused[name]?.contains(scope) ?? false
             guard wasRefused != isRefused else { return }
             if isRefused {
@@ -290,7 +279,7 @@ final class WatchHub: Sendable {
             }
             let concerned = state.watchers.filter { $0.value.scope == scope }.map(\.key)
             let newState = isRefused ? "needed" : "resumed"
-            tell(concerned, .credential(name), newState, &state, &waking)
+            tell(concerned, .credential(name), newState, &state)
         }
     }
 }
