@@ -125,12 +125,12 @@ struct WatchSession {
     private mutating func readLog(_ after: Revision, _ through: Revision) async -> End? {
         do throws(StoreError) {
             let known = hub.change(number) { machine, _ in machine.interest }
-            let cancellation = known ?? WatchInterest(command)
+            let interest = known ?? WatchInterest(command)
             let page = try await context.store.changes(
                 after: after,
                 through: through,
                 of: scope.scope,
-                showing: { cancellation.covers($0) }
+                showing: { interest.covers($0) }
             )
             if let page {
                 hub.change(number) { machine, published in
