@@ -190,8 +190,8 @@ struct ModifierAttempt: Sendable {
     private func isUnexpected(_ body: [UInt8], isWhole: Bool, _ headers: HeaderFields) -> Bool {
         if facts.isUnexpected(body, headers) { return true }
         guard origin.modifiers.expect == .json, isWhole else { return false }
-        let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
-        let text = body.starts(with: byteOrderMark) ? Array(body.dropFirst(3)) : body
+        let mark = JSONTokenizer.byteOrderMark
+        let text = body.starts(with: mark) ? Array(body.dropFirst(mark.count)) : body
         let isBlank = text.allSatisfy { [0x09, 0x0A, 0x0D, 0x20].contains($0) }
         return !isBlank && !JSONValidator.accepts(text)
     }

@@ -101,9 +101,6 @@ package struct Pins: EnginePart {
     ///
     /// ``PinFetchRunner`` skips the pin from before it is written until it has handled the outcome of
     /// this attempt. A second attempt would settle the pin again, later than the client hears.
-    ///
-    /// The skip ends when ``PinFetchRunner`` handles the outcome: if it ended later, no task would look
-    /// again.
     private func want(
         _ id: EntryID,
         _ scope: ScopeKey,
