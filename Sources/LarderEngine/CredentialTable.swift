@@ -66,7 +66,7 @@ final class CredentialTable: Sendable {
     private let state: Mutex<State>
     // Relaxed: it only keeps requests from looking into the table while there is nothing in it.
     private let isUsed: Atomic<Bool>
-    /// Told when a client may have to renew, a lease may have ended, or an origin is in another state.
+    /// Told when a client may have to renew, a lease may have ended, or an origin has changed.
     let news = Listeners()
 
     init(_ stored: [StoredCredential]) {

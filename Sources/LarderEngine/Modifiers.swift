@@ -318,8 +318,7 @@ package struct Modifiers: EnginePart {
         let (number, report) = try await reports.report(id, scope)
         guard report.state == .failed else {
             guard !report.state.isSettled else { throw .alreadySettled(report) }
-            try await change(number, report, cancellation) {
-                [context] queue, now throws(Refusal) in
+            try await change(number, report, cancellation) { [context] queue, now throws(Refusal) in
                 let actions = try queue.retryAsked(number, now: now)
                 // A person ends the rest, for later modifiers of the account too.
                 if let (origin, scope) = queue.account(of: number) {

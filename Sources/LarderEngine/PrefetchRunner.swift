@@ -12,8 +12,8 @@ import Synchronization
 /// done again. The task begins with the first set, and runs until the daemon ends.
 ///
 /// Each set of a user in turn has its queries evaluated if they are due, and gets a step of at most
-/// ``Limits/prefetchStepRowsMax`` rows. The failure of one set keeps none from its turn. The sets of
-/// each user have a task of their own, so that no user waits for another.
+/// ``Limits/prefetchStepRowsMax`` rows. The failure of one set keeps none from its turn. The sets
+/// of each user have a task of their own, so that no user waits for another.
 final class PrefetchRunner: Sendable {
     private struct State {
         var isRunning = false
