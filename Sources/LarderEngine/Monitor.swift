@@ -269,9 +269,7 @@ final class EngineMeter: Sendable {
 
         static let sources = ["cache", "network", none]
         /// Outcomes of the frame `end`, and two of fetches without that frame.
-        static let outcomes = [
-            "network", "unchanged", "deleted", "cache", "error", "shutdown", problem, abandoned,
-        ]
+        static let outcomes = FetchOutcome.known.map(\.rawValue) + [problem, abandoned]
         static let none = "none"
         static let problem = "problem"
         static let abandoned = "abandoned"
