@@ -57,6 +57,14 @@ package struct APIEncoder {
     }
 }
 
+/// A coder or container without a coding path: of a decoder, ``WirePath`` says where a value is.
+protocol PathlessCoder {}
+
+extension PathlessCoder {
+    var codingPath: [any CodingKey] { [] }
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+}
+
 /// The writer and its open objects and arrays.
 ///
 /// A container has no end of its own. It ends when its value is written, or when the container
@@ -125,13 +133,10 @@ final class EncodingState {
     func names<Key: CodingKey>(of type: Key.Type) -> MemberNames { names.names(of: type) }
 }
 
-private struct ValueEncoder: Encoder {
+private struct ValueEncoder: Encoder, PathlessCoder {
     let state: EncodingState
     /// The containers that are open around the value.
     let depth: Int
-
-    var codingPath: [any CodingKey] { [] }
-    var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     /// A second call gives the same object, so that a value can put another's members among its
     /// own.
@@ -155,12 +160,10 @@ private struct ValueEncoder: Encoder {
     }
 }
 
-private struct ObjectEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
+private struct ObjectEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol, PathlessCoder {
     let state: EncodingState
     let depth: Int
     let names: MemberNames
-
-    var codingPath: [any CodingKey] { [] }
 
     private func name(_ key: Key) {
         state.end(to: depth)
@@ -265,12 +268,10 @@ private struct ObjectEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
 }
 
-private struct ArrayEncoding: UnkeyedEncodingContainer {
+private struct ArrayEncoding: UnkeyedEncodingContainer, PathlessCoder {
     let state: EncodingState
     let depth: Int
     private(set) var count = 0
-
-    var codingPath: [any CodingKey] { [] }
 
     private mutating func next() {
         state.end(to: depth)
@@ -300,10 +301,8 @@ private struct ArrayEncoding: UnkeyedEncodingContainer {
     func superEncoder() -> any Encoder { preconditionFailure("a wire type has no superclass") }
 }
 
-private struct SingleEncoding: SingleValueEncodingContainer {
+private struct SingleEncoding: SingleValueEncodingContainer, PathlessCoder {
     let state: EncodingState
-
-    var codingPath: [any CodingKey] { [] }
 
     func encodeNil() { state.json.null() }
 

@@ -79,10 +79,9 @@ package final class MemberProbe: Decoder {
     private static func zero(_ type: any FixedWidthInteger.Type) -> Any { type.init(0) }
 
     /// Members that are there where they must be, and null where they may be.
-    private struct Members<Key: CodingKey>: KeyedDecodingContainerProtocol {
+    private struct Members<Key: CodingKey>: KeyedDecodingContainerProtocol, PathlessCoder {
         let probe: MemberProbe
 
-        var codingPath: [any CodingKey] { [] }
         var allKeys: [Key] { [] }
 
         func contains(_ key: Key) -> Bool {
@@ -122,23 +121,10 @@ package final class MemberProbe: Decoder {
             return nil
         }
 
-        func nestedContainer<Nested: CodingKey>(
-            keyedBy type: Nested.Type,
-            forKey key: Key
-        ) -> KeyedDecodingContainer<Nested> {
-            preconditionFailure("a wire type asks for no nested container")
-        }
-
-        func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedDecodingContainer {
-            preconditionFailure("a wire type asks for no nested container")
-        }
-
         func superDecoder() -> any Decoder { probe }
-        func superDecoder(forKey key: Key) -> any Decoder { probe }
     }
 
-    private struct NoElements: UnkeyedDecodingContainer {
-        var codingPath: [any CodingKey] { [] }
+    private struct NoElements: UnkeyedDecodingContainer, PathlessCoder {
         var count: Int? { 0 }
         var isAtEnd: Bool { true }
         var currentIndex: Int { 0 }
@@ -157,9 +143,7 @@ package final class MemberProbe: Decoder {
         func superDecoder() -> any Decoder { MemberProbe() }
     }
 
-    private struct NoValue: SingleValueDecodingContainer {
-        var codingPath: [any CodingKey] { [] }
-
+    private struct NoValue: SingleValueDecodingContainer, PathlessCoder {
         func decodeNil() -> Bool { true }
 
         func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try placeholder(type) }

@@ -4,7 +4,7 @@ import LarderModel
 /// The decoder of one value.
 ///
 /// It remembers which members were asked for: these are the ones that the value's type has.
-final class ValueDecoder: Decoder {
+final class ValueDecoder: Decoder, PathlessCoder {
     /// The form of JSON that the value's type asks for.
     private enum Form {
         case object
@@ -36,9 +36,6 @@ final class ValueDecoder: Decoder {
         }
         for (place, member) in members.enumerated() { index[JSONName(member.name)] = place }
     }
-
-    var codingPath: [any CodingKey] { [] }
-    var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         let (members, names) = (try members(), state.names(of: type))
@@ -134,12 +131,10 @@ final class ValueDecoder: Decoder {
     }
 }
 
-private struct ObjectDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
+private struct ObjectDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol, PathlessCoder {
     let decoder: ValueDecoder
     let members: [WireNode.Member]
     let names: MemberNames
-
-    var codingPath: [any CodingKey] { [] }
 
     /// Members whose names are keys as they are: of a dictionary.
     var allKeys: [Key] { members.compactMap { Key(stringValue: $0.name) } }
@@ -186,19 +181,7 @@ private struct ObjectDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         try decoder.state.integer(type, try node(key), path(key))
     }
 
-    func nestedContainer<Nested: CodingKey>(
-        keyedBy type: Nested.Type,
-        forKey key: Key
-    ) -> KeyedDecodingContainer<Nested> {
-        preconditionFailure("a wire type asks for no nested container")
-    }
-
-    func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedDecodingContainer {
-        preconditionFailure("a wire type asks for no nested container")
-    }
-
     /// The object itself, for ``Flattened``.
-    func superDecoder(forKey key: Key) -> any Decoder { decoder }
     func superDecoder() -> any Decoder { decoder }
 
     private func path(_ key: Key) -> WirePath { .member(names.text(key), of: decoder.path) }
@@ -212,12 +195,27 @@ private struct ObjectDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 }
 
-private struct ArrayDecoding: UnkeyedDecodingContainer {
+/// A wire type asks for no nested container, and its superclass is the object itself.
+extension KeyedDecodingContainerProtocol where Self: PathlessCoder {
+    func nestedContainer<Nested: CodingKey>(
+        keyedBy type: Nested.Type,
+        forKey key: Key
+    ) -> KeyedDecodingContainer<Nested> {
+        preconditionFailure("a wire type asks for no nested container")
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedDecodingContainer {
+        preconditionFailure("a wire type asks for no nested container")
+    }
+
+    func superDecoder(forKey key: Key) throws -> any Decoder { try superDecoder() }
+}
+
+private struct ArrayDecoding: UnkeyedDecodingContainer, PathlessCoder {
     let decoder: ValueDecoder
     let elements: [WireNode]
     private(set) var currentIndex = 0
 
-    var codingPath: [any CodingKey] { [] }
     var count: Int? { elements.count }
     var isAtEnd: Bool { currentIndex >= elements.count }
 
@@ -253,10 +251,8 @@ private struct ArrayDecoding: UnkeyedDecodingContainer {
     func superDecoder() -> any Decoder { preconditionFailure("a wire type has no superclass") }
 }
 
-private struct SingleDecoding: SingleValueDecodingContainer {
+private struct SingleDecoding: SingleValueDecodingContainer, PathlessCoder {
     let decoder: ValueDecoder
-
-    var codingPath: [any CodingKey] { [] }
 
     func decodeNil() -> Bool {
         if case .null = decoder.node.content { true } else { false }
