@@ -59,13 +59,15 @@ struct RouteMatch: Equatable {
     var family: RouteFamily { RouteFamily.byName[name.rawValue] }
 
     var id: EntryID { get throws(Problem) { try PercentCoding.id(inPath: parameter) } }
-    var lane: Lane { get throws(Problem) { try PercentCoding.lane(inPath: parameter) } }
+    var origin: OriginName { get throws(Problem) { try OriginName(command: try text) } }
 
-    var modifier: ModifierID {
-        get throws(Problem) { try PercentCoding.modifierID(inPath: parameter) }
+    var lane: Lane {
+        get throws(Problem) { try Problem.reading(nil, try text, Lane.init(given:)) }
     }
 
-    var origin: OriginName { get throws(Problem) { try OriginName(command: try text) } }
+    var modifier: ModifierID {
+        get throws(Problem) { try Problem.reading(nil, try text, ModifierID.init(_:)) }
+    }
 
     var set: PrefetchName {
         get throws(Problem) { try Problem.reading("name", try text, PrefetchName.init(_:)) }
@@ -74,7 +76,8 @@ struct RouteMatch: Equatable {
     private var text: String {
         get throws(Problem) {
             guard let name = PercentCoding.decoded(parameter.utf8) else {
-                throw Problem(.badRequest, "the name in the path is not percent-encoded UTF-8")
+                let detail = "'\(parameter)' in the path is not percent-encoded UTF-8"
+                throw Problem(.badRequest, detail)
             }
             return name
         }

@@ -262,19 +262,4 @@ extension PercentCoding {
     }
 
     package static func lanePath(_ lane: Lane) -> String { "/v1/lanes/" + encode(lane.description) }
-
-    package static func modifierID(inPath rest: Substring) throws(Problem) -> ModifierID {
-        try Problem.reading(nil, try text(rest), ModifierID.init(_:))
-    }
-
-    package static func lane(inPath rest: Substring) throws(Problem) -> Lane {
-        try Problem.reading(nil, try text(rest), Lane.init(given:))
-    }
-
-    private static func text(_ rest: Substring) throws(Problem) -> String {
-        guard let text = decoded(rest.utf8) else {
-            throw Problem(.badRequest, "'\(rest)' in the path is not percent-encoded UTF-8")
-        }
-        return text
-    }
 }

@@ -180,7 +180,9 @@ package struct ModifierListCommand: Equatable, Sendable {
             }
             self.selection = selection
         }
-        if let text = given.lane { lane = try Lane(command: text) }
+        lane = try given.lane.map { text throws(Problem) in
+            try Problem.reading("lane", text, Lane.init(given:))
+        }
         limit = try given.page.checkedLimit()
         cursor = given.page.cursor
         wait = try given.wait?.checked("wait")
@@ -189,11 +191,5 @@ package struct ModifierListCommand: Equatable, Sendable {
         }
         given.rows.account = try account(given.rows.account)
         scope = try ScopeSelection(given.rows)
-    }
-}
-
-extension Lane {
-    package init(command text: String) throws(Problem) {
-        self = try Problem.checking("lane") { () throws(ModelError) in try Lane(given: text) }
     }
 }
