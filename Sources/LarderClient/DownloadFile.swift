@@ -262,8 +262,13 @@ struct SocketRequest: Sendable {
         self.init(.GET, socketTarget(path, query), timeLimit: Limits.reportTime)
     }
 
-    init(posting command: some Encodable, to target: String, timeLimit: Duration? = nil) {
-        self.init(.POST, target, timeLimit: timeLimit)
+    init(
+        _ method: HTTPMethod = .POST,
+        sending command: some Encodable,
+        to target: String,
+        timeLimit: Duration? = nil
+    ) {
+        self.init(method, target, timeLimit: timeLimit)
         headers.add(name: "Content-Type", value: "application/json")
         body = .bytes(APIEncoder().encode(command))
     }

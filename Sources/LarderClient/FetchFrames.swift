@@ -123,7 +123,7 @@ package struct FrameLines: AsyncSequence, Sendable {
         var command = FetchCommand(url: checked.text, options: options)
         command.options.account = try client.accountParameter()
         if follows { command.options.follow = true }
-        return SocketRequest(posting: command, to: "/v1/fetch")
+        return SocketRequest(sending: command, to: "/v1/fetch")
     }
 }
 

@@ -359,7 +359,7 @@ extension LarderClient {
         for id in ids { _ = try entryID(id) }
         var command = BatchCommand(ids: ids)
         command.account = try accountParameter()
-        let request = SocketRequest(posting: command, to: "/v1/entries/batch")
+        let request = SocketRequest(sending: command, to: "/v1/entries/batch")
         var reader = try await FrameReader<BatchFrame>(request, of: self)
         var found: [Snapshot] = []
         var missed: [String] = []

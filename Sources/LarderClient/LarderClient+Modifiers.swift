@@ -162,10 +162,7 @@ extension LarderClient {
     ) async throws(LarderError) -> Answer {
         var query = WaitQuery()
         query.wait = wait
-        let request = SocketRequest(
-            posting: command,
-            to: socketTarget("/v1/modifiers", query)
-        )
+        let request = SocketRequest(sending: command, to: socketTarget("/v1/modifiers", query))
         do throws(LarderError) {
             return try await connection.send(request)
         } catch .cutOff {
@@ -244,8 +241,8 @@ extension LarderClient {
         scope: EntryScope = .own
     ) async throws(LarderError) -> ModifierReceipt {
         let path = PercentCoding.modifierPath(try modifierID(id))
-        var request = SocketRequest(posting: edit, to: socketTarget(path, try rows(of: scope)))
-        request.method = .PATCH
+        let target = socketTarget(path, try rows(of: scope))
+        let request = SocketRequest(.PATCH, sending: edit, to: target)
         do throws(LarderError) {
             return try await connection.send(request)
         } catch .cutOff {
@@ -306,10 +303,8 @@ extension LarderClient {
         var command = command
         command.rows = try rows(of: scope)
         // No time limit: the daemon answers when each action is on disk.
-        let path = "/v1/modifiers/actions"
-        return try await connection.send(
-            SocketRequest(posting: command, to: path)
-        )
+        let request = SocketRequest(sending: command, to: "/v1/modifiers/actions")
+        return try await connection.send(request)
     }
 
     /// Pauses a lane, also across restarts of the daemon, or resumes it.
@@ -325,12 +320,12 @@ extension LarderClient {
         scope: EntryScope = .own
     ) async throws(LarderError) {
         let checked = try LarderError.checking(.badRequest, lane, Lane.init(given:))
-        var request = SocketRequest(
-            posting: LaneCommand(paused: isPaused),
+        let request = SocketRequest(
+            .PUT,
+            sending: LaneCommand(paused: isPaused),
             to: socketTarget(PercentCoding.lanePath(checked), try rows(of: scope)),
             timeLimit: Limits.reportTime
         )
-        request.method = .PUT
         _ = try await connection.report(request)
     }
 

@@ -32,11 +32,11 @@ extension LarderClient {
         replacing: Bool = false
     ) async throws(LarderError) -> OriginReport {
         var request = SocketRequest(
-            posting: definition,
+            .PUT,
+            sending: definition,
             to: originPath(try originName(name)),
             timeLimit: Limits.reportTime
         )
-        request.method = .PUT
         if !replacing { request.headers.add(name: "If-None-Match", value: "*") }
         return try await connection.send(request)
     }
@@ -67,12 +67,12 @@ extension LarderClient {
         _ name: String,
         offline isOffline: Bool
     ) async throws(LarderError) -> OriginReport {
-        var request = SocketRequest(
-            posting: OriginChange(offline: isOffline),
+        let request = SocketRequest(
+            .PATCH,
+            sending: OriginChange(offline: isOffline),
             to: originPath(try originName(name)),
             timeLimit: Limits.reportTime
         )
-        request.method = .PATCH
         return try await connection.send(request)
     }
 
@@ -93,7 +93,7 @@ extension LarderClient {
     ) async throws(LarderError) -> OriginCheckReport {
         // No time limit: the daemon applies the origin's timeout.
         let request = SocketRequest(
-            posting: OriginCheckCommand(path: path),
+            sending: OriginCheckCommand(path: path),
             to: originPath(try originName(name)) + "/check"
         )
         return try await connection.send(request)
@@ -136,12 +136,12 @@ extension LarderClient {
     ) async throws(LarderError) -> CredentialReport {
         var command = given
         command.account = try accountParameter()
-        var request = SocketRequest(
-            posting: command,
+        let request = SocketRequest(
+            .PUT,
+            sending: command,
             to: try credentialPath(origin),
             timeLimit: Limits.reportTime
         )
-        request.method = .PUT
         return try await connection.send(request)
     }
 
@@ -337,9 +337,7 @@ extension LarderClient {
         (query.dryRun, query.wait) = (dryRun ? true : nil, wait)
         query.account = try accountParameter()
         let target = socketTarget(Self.prefetchPath(name), query)
-        var request = SocketRequest(posting: command, to: target)
-        request.method = .PUT
-        return try await connection.send(request)
+        return try await connection.send(SocketRequest(.PUT, sending: command, to: target))
     }
 
     /// Tells what there is of a set, with each missing entry and its problem.

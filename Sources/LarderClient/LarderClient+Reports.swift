@@ -88,7 +88,7 @@ extension LarderClient {
     ) async throws(LarderError) -> EvictReport {
         var command = command
         command.rows = try rows(of: scope)
-        return try await connection.send(SocketRequest(posting: command, to: "/v1/evict"))
+        return try await connection.send(SocketRequest(sending: command, to: "/v1/evict"))
     }
 
     /// Reads a summary of the daemon's health.

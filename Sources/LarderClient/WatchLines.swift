@@ -69,7 +69,7 @@ package struct WatchLines: AsyncSequence, Sendable {
         ) async throws(LarderError) -> Element? {
             if let pause { try await lines.client.time.wait(pause) }
             command.options.account = try lines.client.accountParameter()
-            var request = SocketRequest(posting: command, to: "/v1/watch")
+            var request = SocketRequest(sending: command, to: "/v1/watch")
             request.headers.add(name: "Accept", value: FrameFormat.jsonLines.mediaType)
             let silence = command.options.heartbeat.threeHeartbeats
             state = .reading(try await FrameReader(request, of: lines.client, silence: silence))
