@@ -37,6 +37,29 @@ extension ClientTime {
         }
     }
 
+    /// The result of `work`; throws `late` when the limit is over.
+    static func limit<Value: Sendable>(
+        _ limit: Duration,
+        late: LarderError,
+        _ work: @escaping @Sendable () async throws(LarderError) -> Value
+    ) async throws(LarderError) -> Value {
+        try await withTaskGroup(of: Result<Value, LarderError>.self) { group in
+            group.addTask {
+                do throws(LarderError) {
+                    return .success(try await work())
+                } catch {
+                    return .failure(error)
+                }
+            }
+            group.addTask {
+                let isOver = (try? await ClientTime.system.pause(limit)) != nil
+                return .failure(isOver ? late : .cancelled)
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? .failure(.cancelled)
+        }.get()
+    }
+
     /// A random unique name: a UUID of version 4 (RFC 9562 5.4).
     func generateID() -> String {
         var bytes = (0..<16).map { _ in UInt8(randomUnit() * 256) }

@@ -65,23 +65,9 @@ final class DaemonConnection: Sendable {
             return try await send(request).wholeBody(upTo: Limits.reportBytesMax)
         }
         // The HTTP client's deadline ends with the answer's head.
-        return try await withTaskGroup(of: Result<[UInt8], LarderError>.self) { group in
-            group.addTask {
-                do throws(LarderError) {
-                    return .success(
-                        try await self.send(request).wholeBody(upTo: Limits.reportBytesMax)
-                    )
-                } catch {
-                    return .failure(error)
-                }
-            }
-            group.addTask {
-                let isFinished = (try? await ClientTime.system.pause(limit)) != nil
-                return .failure(isFinished ? .timedOut : .cancelled)
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? .failure(.cancelled)
-        }.get()
+        return try await ClientTime.limit(limit, late: .timedOut) { () async throws(LarderError) in
+            try await self.send(request).wholeBody(upTo: Limits.reportBytesMax)
+        }
     }
 
     /// Sends the request and decodes its answer, ignoring members of a newer daemon.

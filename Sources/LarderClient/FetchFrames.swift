@@ -196,21 +196,9 @@ private final class AnswerBody: @unchecked Sendable {
     /// The next bytes; nil at the end; throws ``LarderError/cutOff`` after too long a silence.
     func next() async throws(LarderError) -> ByteBufferView? {
         guard let silence else { return try await iterator.nextChunk() }
-        return try await withTaskGroup(of: Result<ByteBufferView?, LarderError>.self) { group in
-            group.addTask {
-                do throws(LarderError) {
-                    return .success(try await self.iterator.nextChunk())
-                } catch {
-                    return .failure(error)
-                }
-            }
-            group.addTask {
-                let isOver = (try? await ClientTime.system.pause(silence)) != nil
-                return .failure(isOver ? .cutOff : .cancelled)
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? .failure(.cancelled)
-        }.get()
+        return try await ClientTime.limit(silence, late: .cutOff) { () async throws(LarderError) in
+            try await self.iterator.nextChunk()
+        }
     }
 }
 

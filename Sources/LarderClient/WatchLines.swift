@@ -17,9 +17,13 @@ package struct WatchLines: AsyncSequence, Sendable {
     let client: LarderClient
     let command: WatchCommand
 
-    package func makeAsyncIterator() -> Iterator { Iterator(self) }
+    package func makeAsyncIterator() -> ClientIterator<Element> {
+        var run = Run(self)
+        return ClientIterator { () async throws(LarderError) in try await run.next() }
+    }
 
-    package struct Iterator: AsyncIteratorProtocol {
+    /// An iteration, which holds the connection of one watch.
+    private struct Run {
         private enum State {
             /// There is no stream; the iterator connects after the pause.
             case apart(pause: Duration?)
@@ -39,7 +43,7 @@ package struct WatchLines: AsyncSequence, Sendable {
             command = lines.command
         }
 
-        package mutating func next() async throws(LarderError) -> Element? {
+        mutating func next() async throws(LarderError) -> Element? {
             while true {
                 let current = state
                 state = .over
@@ -55,12 +59,6 @@ package struct WatchLines: AsyncSequence, Sendable {
                     if let element = try streamFailed(error) { return element }
                 }
             }
-        }
-
-        package mutating func next(
-            isolation actor: isolated (any Actor)?
-        ) async throws(LarderError) -> Element? {
-            try await next()
         }
 
         /// Connects; returns the event after a list that was cut off, of which rows may be gone.
