@@ -30,7 +30,6 @@ package enum FrameFormat: CaseIterable, Sendable {
     package init(accepting values: [String]) {
         let accepted = AcceptedTypes(values)
         self = .jsonLines
-        guard !accepted.isEmpty else { return }
         var best = AcceptedTypes.Match.none
         for format in Self.allCases {
             let match = accepted.match(format.mediaType)
@@ -38,15 +37,11 @@ package enum FrameFormat: CaseIterable, Sendable {
         }
     }
 
-    /// Whether a client names one of the formats, and so wants a stream.
-    package static func isNamed(in values: [String]) -> Bool {
-        let accepted = AcceptedTypes(values)
-        return allCases.contains { accepted.names($0.mediaType) }
-    }
-
     /// Whether a client names JSON and no stream, and so wants all frames as one array.
     package static func isArrayNamed(in values: [String]) -> Bool {
-        AcceptedTypes(values).names(MediaType.json) && !isNamed(in: values)
+        let accepted = AcceptedTypes(values)
+        return accepted.names(MediaType.json)
+            && !allCases.contains { accepted.names($0.mediaType) }
     }
 
     /// Whether a client names bytes, and so wants a body as it is.
@@ -100,8 +95,6 @@ struct AcceptedTypes {
             }
         }
     }
-
-    var isEmpty: Bool { ranges.isEmpty }
 
     /// The match of the most exact range that covers `mediaType`, which is in lower case.
     func match(_ mediaType: String) -> Match {
