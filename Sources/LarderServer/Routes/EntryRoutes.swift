@@ -147,25 +147,22 @@ struct EntryRoutes {
             throw Problem(.badRequest, "scope: '\(selection.text)' is none of own, shared")
         }
         let (client, conditions) = (try exchange.client, exchange.conditions)
+        let removed: Revision?
         if let name = id.entity {
             guard conditions.isEmpty else {
                 throw Problem(.badRequest, "an entity is deleted without If-Match or If-None-Match")
             }
-            let revision = try await engine.entities.delete(name, scope, client: client)
-            return await respond(removedAt: revision, exchange)
+            removed = try await engine.entities.delete(name, scope, client: client)
+        } else {
+            removed = try await engine.entries.remove(
+                id,
+                scope,
+                client: client,
+                conditions: conditions
+            )
         }
-        let removed = try await engine.entries.remove(
-            id,
-            scope,
-            client: client,
-            conditions: conditions
-        )
         guard let removed else { throw Problem.miss(id) }
-        await respond(removedAt: removed, exchange)
-    }
-
-    private func respond(removedAt revision: Revision, _ exchange: Exchange) async {
-        let headers: HTTPHeaders = ["Larder-Rev": String(revision.number)]
+        let headers: HTTPHeaders = ["Larder-Rev": String(removed.number)]
         await exchange.writer.respond(.noContent, headers)
     }
 }
