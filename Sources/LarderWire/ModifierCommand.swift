@@ -1,4 +1,4 @@
-import LarderAPI
+package import LarderAPI
 package import LarderJSON
 package import LarderModel
 
@@ -127,7 +127,7 @@ extension ModifierCommand {
     }
 }
 
-/// The query of `GET /v1/modifiers`.
+/// The query of `GET /v1/modifiers`, without the owner of the modifiers.
 package struct ModifierListCommand: Equatable, Sendable {
     /// Which modifiers: `state=`.
     package enum Selection: Equatable, Sendable {
@@ -162,18 +162,11 @@ package struct ModifierListCommand: Equatable, Sendable {
     package var cursor: String?
     /// How long to wait for nothing to be left; with `state=unsettled` only.
     package var wait: Duration?
-    package var scope = ScopeSelection.own(.default)
 
     package init() {}
 
-    /// Reads the parameters, and refuses unknown ones.
-    package init(
-        query: Substring,
-        account: (String?) throws(Problem) -> String? = { $0 }
-    ) throws(Problem) {
-        var given: ModifierListQuery = try Problem.decoding { () throws(APIDecodingError) in
-            try APIDecoder(.strict).decode(query: query)
-        }
+    /// Checks what the types of the parameters do not.
+    package init(_ given: ModifierListQuery) throws(Problem) {
         if let text = given.state {
             guard let selection = Selection(text: text) else {
                 throw Problem(.unknownValue(at: "state", text: text, known: Selection.texts))
@@ -189,7 +182,5 @@ package struct ModifierListCommand: Equatable, Sendable {
         guard wait == nil || selection == .unsettled else {
             throw Problem(.badRequest, "wait: only state=unsettled takes it")
         }
-        given.rows.account = try account(given.rows.account)
-        scope = try ScopeSelection(given.rows)
     }
 }

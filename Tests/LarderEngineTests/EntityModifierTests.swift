@@ -310,7 +310,7 @@ struct EntityModifierTests {
         let report = try await fixture.engine.modifiers.modifier(ModifierID("m"), fixture.scope)
         #expect(report.lanes == ["id:entity:example/User:7"])
         #expect(try await watch.frames(upTo: 2).last?.name == "modifier held")
-        var list = try ModifierListCommand(query: "")
+        var list = ModifierListCommand()
         list.lane = .id(try EntryID(own))
         let page = try await fixture.engine.modifiers.list(list, .one(fixture.scope))
         #expect(page.items.map(\.id) == ["m"])

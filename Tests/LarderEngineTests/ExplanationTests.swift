@@ -176,7 +176,7 @@ struct ExplanationTests {
                 if report.marks.contains(.inapplicable) { alone.append(name) }
             }
             let page = try await fixture.engine.modifiers.list(
-                try ModifierListCommand(query: ""),
+                ModifierListCommand(),
                 .one(fixture.scope)
             )
             let listed = page.items.filter { $0.marks.contains(.inapplicable) }

@@ -65,10 +65,9 @@ struct ModifierRoutes {
     }
 
     func list() async throws(Problem) {
-        let command = try ModifierListCommand(query: exchange.query) { account throws(Problem) in
-            try exchange.account(account)
-        }
-        let rows = try exchange.rows(command.scope, for: command.use)
+        let query: ModifierListQuery = try exchange.parameters()
+        let command = try ModifierListCommand(query)
+        let rows = try exchange.rows(try exchange.selection(query.rows), for: command.use)
         let page = try await engine.modifiers.list(
             command,
             rows,
