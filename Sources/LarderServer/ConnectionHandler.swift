@@ -266,6 +266,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         _ = machine.headArrived(isLast: false)
         _ = machine.endArrived()
         _ = machine.answerBegan()
+        watch.written()
         raw.write(NIOAny(answer.bytes), promise: nil)
         meter.readyAnswered(answer.bodyBytes)
         spin.answered(ObjectIdentifier(self))
@@ -342,6 +343,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
             context.write(data, promise: promise)
         case .body(let body):
             meter.sent(body.readableBytes)
+            watch.written()
             context.write(data, promise: promise)
         case .end:
             context.write(data, promise: promise)
@@ -355,6 +357,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         _ context: ChannelHandlerContext,
         promise: EventLoopPromise<Void>?
     ) {
+        watch.written()
         meter.answered(family, head.status)
         if head.status.code >= 300 { putArrived = nil }
         var head = head
@@ -371,7 +374,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
         putArrived = nil
         switch machine.answerCompleted(hasRoom: hasRoom(context)) {
         case .goOn: pump(context)
-        case .waitForRoom: watch.readingAwaited(now: .now())
         // A client that asked for another protocol may already send it; see `closeInStages`.
         case .close: close(context, speaksOtherwise ? .output : .all)
         case .closeInStages:
@@ -379,7 +381,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
             // Reading may have paused while the body was taken; a client that sends all before it
             // reads would never come to the answer.
             read(context)
-        case .nothing: break
+        case .waitForRoom, .nothing: break
         }
     }
 
@@ -391,10 +393,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if context.channel.isWritable, machine.roomMade() {
-            watch.readingSeen()
-            pump(context)
-        }
+        if context.channel.isWritable, machine.roomMade() { pump(context) }
         context.fireChannelWritabilityChanged()
     }
 

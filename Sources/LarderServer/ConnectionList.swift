@@ -236,7 +236,7 @@ struct ConnectionWatch {
     private var bodyBegan: NIODeadline?
     private var bodyBytes = 0
     private var closingBegan: NIODeadline?
-    /// Since when the client has to read before it is answered further.
+    /// Since when the client has taken no byte of what was written; nil where it has all.
     private var unreadSince: NIODeadline?
     /// Bytes that the client had yet to take at the last look.
     private var unsentBytes = 0
@@ -287,12 +287,8 @@ struct ConnectionWatch {
         closingBegan = now
     }
 
-    /// The client has to read of its answers before the next request is taken up.
-    mutating func readingAwaited(now: NIODeadline) {
-        unreadSince = now
-    }
-
-    mutating func readingSeen() {
+    /// More was written, for which the client has all of its time.
+    mutating func written() {
         unreadSince = nil
     }
 
@@ -300,8 +296,9 @@ struct ConnectionWatch {
     mutating func looked(unsentBytes: Int, now: NIODeadline) {
         if unsentBytes < self.unsentBytes {
             closingBegan = closingBegan.map { _ in now }
-            unreadSince = unreadSince.map { _ in now }
+            unreadSince = nil
         }
+        unreadSince = unsentBytes == 0 ? nil : unreadSince ?? now
         self.unsentBytes = unsentBytes
     }
 
