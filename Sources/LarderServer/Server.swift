@@ -86,7 +86,7 @@ package final class Server: Sendable {
     /// `isListening` is called once the socket takes clients.
     package func run(isListening: () -> Void = {}) async throws {
         let loops = try await makeLoops()
-        let door = Door(try await listen(on: try ListeningSocket(configuration), loops))
+        let first = try await listen(on: try ListeningSocket(configuration), loops)
         isListening()
         await withDiscardingTaskGroup { group in
             for loop in loops.values {
@@ -94,12 +94,14 @@ package final class Server: Sendable {
                     await loop.jobs.run(cancellingTheRest: false)
                 }
             }
-            await withDiscardingTaskGroup { keeper in
-                keeper.addTask { await self.keepOpen(door, loops) }
+            let last = await withTaskGroup(of: Listener.self) { keeper in
+                keeper.addTask { await self.keepOpen(first, loops) }
                 for await _ in stopping { break }
                 keeper.cancelAll()
+                return await keeper.next() ?? first
             }
-            await door.close()
+            await last.close()
+            last.socket.remove()
             // The kernel has given connections to this process that a loop has yet to set up.
             for loop in loops.values { _ = try? await loop.loop.eventLoop.submit {}.get() }
             await drainConnections()
@@ -185,11 +187,12 @@ package final class Server: Sendable {
     }
 
     /// Looks from time to time whether clients still find the socket, and makes its file again where
-    /// it was removed.
-    private func keepOpen(_ door: Door, _ loops: Loops) async {
+    /// it was removed; returns the listener that is open at the end.
+    private func keepOpen(_ first: Listener, _ loops: Loops) async -> Listener {
+        var listener = first
         var isTold = false
         while (try? await context.engine.clock.sleep(for: Limits.socketCheckTime)) != nil {
-            switch door.socket.fault {
+            switch listener.socket.fault {
             case .none: isTold = false
             case .inherited(let path)?:
                 if !isTold { note("the socket's file is gone", path, "restart the socket unit") }
@@ -200,7 +203,9 @@ package final class Server: Sendable {
             case .own(let file)?:
                 do {
                     let socket = ListeningSocket.own(try file.madeAgain())
-                    await door.replace(with: try await listen(on: socket, loops))
+                    let new = try await listen(on: socket, loops)
+                    await listener.close()
+                    listener = new
                     note("the socket's file was gone and is there again", file.path, nil)
                 } catch {
                     if !isTold { note("the socket's file is gone", file.path, "\(error)") }
@@ -208,6 +213,7 @@ package final class Server: Sendable {
                 }
             }
         }
+        return listener
     }
 
     private func note(_ event: Logger.Message, _ path: String, _ reason: String?) {

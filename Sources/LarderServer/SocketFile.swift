@@ -1,6 +1,5 @@
 import Glibc
 import NIOCore
-import Synchronization
 
 /// The socket at a path: made for this daemon alone, and removed at its end.
 ///
@@ -263,31 +262,9 @@ enum ListeningSocket {
 struct Listener: Sendable {
     let socket: ListeningSocket
     let channel: any Channel
-}
 
-/// The one listener at a time; another takes its place where its file was removed.
-final class Door: Sendable {
-    private let listener: Mutex<Listener>
-
-    init(_ listener: Listener) {
-        self.listener = Mutex(listener)
-    }
-
-    var socket: ListeningSocket { listener.withLock { $0.socket } }
-
-    /// Clients of the one before go on.
-    func replace(with listener: Listener) async {
-        let old = self.listener.withLock { current in
-            defer { current = listener }
-            return current
-        }
-        try? await old.channel.close().get()
-    }
-
-    /// Takes no more clients, and takes the socket's file away if it is the daemon's.
+    /// Takes no more clients; those that it has taken go on.
     func close() async {
-        let listener = listener.withLock { $0 }
-        try? await listener.channel.close().get()
-        listener.socket.remove()
+        try? await channel.close().get()
     }
 }
