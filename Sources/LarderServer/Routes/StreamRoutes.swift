@@ -320,31 +320,37 @@ struct RawRoutes {
         var status = HTTPResponseStatus(statusCode: answer.status)
         var headers = HTTPHeaders(answer.fields)
         headers.addGeneral(date: loop.date(at: exchange.engine.clock.now()))
-        if let entry = answer.entry {
-            switch verdict(on: answer, of: entry) {
+        let byteCount: Int? =
+            switch answer.body {
+            case .empty: nil
+            case .bytes(let bytes): bytes.count
+            case .stored(let reader): reader.body.byteCount
+            case .passed(_, let byteCount): byteCount.map { Int($0) }
+            }
+        var part: Range<Int>?
+        if let verdict = verdict(on: answer, byteCount) {
+            switch verdict {
             case .notModified, .whole: break
-            case .part(let part): return await send(part, of: answer.body, headers)
+            case .part(let range): part = range
             case .refused(let problem, let fields): return await exchange.respond(problem, fields)
             }
-            if answer.status == 200 { headers.add(name: "Accept-Ranges", value: "bytes") }
-        } else if answer.isOfRange, case .passed(_, let byteCount) = answer.body {
-            switch verdict(on: answer, byteCount: byteCount.map { Int($0) }) {
-            case .notModified, .whole: break
-            case .part(let part):
-                status = .partialContent
-                headers.add(part, of: part.upperBound)
-            case .refused(let problem, let fields): return await exchange.respond(problem, fields)
+            if answer.entry == nil || answer.status == 200 {
+                headers.add(name: "Accept-Ranges", value: "bytes")
             }
-            headers.add(name: "Accept-Ranges", value: "bytes")
+        }
+        if let part, let byteCount {
+            status = .partialContent
+            headers.add(part, of: byteCount)
         }
         switch answer.body {
         case .bytes(let bytes) where status.mayHaveResponseBody:
-            await writer.respond(status, headers, body: bytes)
+            await writer.respond(status, headers, body: part.map { Array(bytes[$0]) } ?? bytes)
         case .empty, .bytes:
             guard await writer.begin(status, headers, isFlushed: false) else { return }
             await writer.end()
         case .stored(let reader):
-            headers.add(name: "Content-Length", value: String(reader.body.byteCount))
+            if let part { reader.seek(to: part) }
+            headers.add(name: "Content-Length", value: String(part?.count ?? reader.body.byteCount))
             await writer.copy(status, headers) { try await reader.next() }
         case .passed(let body, let byteCount):
             exchange.cancellation.whenGivenUp { body.giveUp() }
@@ -354,49 +360,27 @@ struct RawRoutes {
         }
     }
 
+    /// The verdict on an entry, or on a body that is being stored; nil for any other answer.
+    ///
     /// The engine has decided on If-None-Match and If-Modified-Since; only a 200 has parts.
-    private func verdict(on answer: RawAnswer, of entry: Entry) -> ReadVerdict {
-        let byteCount: Int? =
-            switch answer.body {
-            case .bytes(let bytes): bytes.count
-            case .stored(let reader): reader.body.byteCount
-            case .empty, .passed: nil
-            }
+    private func verdict(on answer: RawAnswer, _ byteCount: Int?) -> ReadVerdict? {
+        if let entry = answer.entry {
+            return ReadVerdict(
+                exchange.head,
+                tag: entry.entityTag,
+                byteCount: answer.status == 200 ? byteCount : nil,
+                storedAt: entry.storedAt,
+                lastModified: entry.lastModified
+            )
+        }
+        guard answer.isOfRange, case .passed = answer.body else { return nil }
         return ReadVerdict(
-            exchange.head,
-            tag: entry.entityTag,
-            byteCount: answer.status == 200 ? byteCount : nil,
-            storedAt: entry.storedAt,
-            lastModified: entry.lastModified
-        )
-    }
-
-    /// The verdict on a body that is being stored; `byteCount` is nil if its length is unknown.
-    private func verdict(on answer: RawAnswer, byteCount: Int?) -> ReadVerdict {
-        ReadVerdict(
             exchange.head,
             tag: answer.fields["ETag"] ?? "",
             byteCount: byteCount,
             storedAt: exchange.engine.clock.now(),
             lastModified: answer.fields["Last-Modified"]
         )
-    }
-
-    private func send(_ part: Range<Int>, of body: RawAnswer.Body, _ headers: HTTPHeaders) async {
-        var headers = headers
-        headers.add(name: "Accept-Ranges", value: "bytes")
-        switch body {
-        case .bytes(let bytes):
-            headers.add(part, of: bytes.count)
-            await writer.respond(.partialContent, headers, body: Array(bytes[part]))
-        case .stored(let reader):
-            headers.add(part, of: reader.body.byteCount)
-            headers.add(name: "Content-Length", value: String(part.count))
-            reader.seek(to: part)
-            await writer.copy(.partialContent, headers) { try await reader.next() }
-        // These have no parts.
-        case .empty, .passed: break
-        }
     }
 }
 
