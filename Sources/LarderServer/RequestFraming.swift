@@ -58,16 +58,8 @@ private struct ASCIISet {
     private var bits: (UInt64, UInt64) = (0, 0)
 
     /// Letters, digits, and these.
-    private init(and others: StaticString) {
-        for byte in UInt8.min..<128 {
-            let isAmong = UnsafeBufferPointer(
-                start: others.utf8Start,
-                count: others.utf8CodeUnitCount
-            ).contains(byte)
-            guard
-                isAmong || Character(UnicodeScalar(byte)).isLetter
-                    || Character(UnicodeScalar(byte)).isNumber
-            else { continue }
+    private init(and others: String) {
+        for byte in UInt8.min..<128 where byte.isASCIIAlphanumeric || others.utf8.contains(byte) {
             if byte < 64 { bits.0 |= 1 << UInt64(byte) } else { bits.1 |= 1 << UInt64(byte - 64) }
         }
     }
