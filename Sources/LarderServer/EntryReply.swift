@@ -251,13 +251,7 @@ extension EntryQuery {
         guard id.isEntity else {
             throw Problem(.badRequest, "expand: it is for entities, and '\(id)' is none")
         }
-        guard (0...Limits.entityExpansionMax).contains(expand) else {
-            throw Problem(
-                .badRequest,
-                "expand: '\(expand)' is not a number from 0 to \(Limits.entityExpansionMax)"
-            )
-        }
-        return expand
+        return try expand.checked("expand", in: 0...Limits.entityExpansionMax)
     }
 }
 

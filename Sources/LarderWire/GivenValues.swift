@@ -82,6 +82,16 @@ extension Duration {
     }
 }
 
+extension Int {
+    package func checked(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int {
+        guard range.contains(self) else {
+            let bounds = "\(range.lowerBound) to \(range.upperBound)"
+            throw Problem(.badRequest, "\(name): '\(self)' is not a number from \(bounds)")
+        }
+        return self
+    }
+}
+
 extension Collection {
     /// Refuses a list of which more or fewer elements are given than are taken.
     package func checkCount(
@@ -98,14 +108,7 @@ extension Collection {
 
 extension PageQuery {
     package func checkedLimit() throws(Problem) -> Int {
-        let rows = limit ?? Limits.pageRowsDefault
-        guard (1...Limits.pageRowsMax).contains(rows) else {
-            throw Problem(
-                .badRequest,
-                "limit: '\(rows)' is not a number from 1 to \(Limits.pageRowsMax)"
-            )
-        }
-        return rows
+        try (limit ?? Limits.pageRowsDefault).checked("limit", in: 1...Limits.pageRowsMax)
     }
 }
 
