@@ -328,7 +328,7 @@ public struct PinUsage: Codable, Equatable, Sendable {
     public var accountedBytes: Int64 = 0
     /// Accounted size of all users' pins.
     public var totalAccountedBytes: Int64 = 0
-    /// Limit of ``totalBytes``.
+    /// Limit of ``totalAccountedBytes``.
     public var maxBytes: Int64 = 0
 }
 
