@@ -1,4 +1,3 @@
-import DequeModule
 import LarderEngine
 import LarderModel
 import LarderStore
@@ -26,10 +25,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private let peer: Peer
     private let lines: RequestLines
     private var machine = ConnectionMachine()
-    private var held = Deque<(input: ConnectionInput, bytes: Int)>()
-    private var heldBytes = 0
     private var current: ConnectionExchange?
-    private var isPumping = false
     /// Whether the present client has asked for another protocol, which is its last request.
     private var speaksOtherwise = false
     private var isReading = false
@@ -63,7 +59,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         if server.takesPlainReads {
             lines.readAhead = { self.takePlainRead($0, $1, context) }
         }
-        lines.takesMore = { self.takesMore }
+        lines.takesMore = { self.machine.takesRequest }
         if context.channel.isActive { channelActive(context: context) }
     }
 
@@ -80,7 +76,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
             meter.received(piece.readableBytes)
             watch.bodyArrived(piece.readableBytes)
         }
-        take(.part(part), context)
+        take(part, context)
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
@@ -90,65 +86,42 @@ final class ConnectionHandler: ChannelDuplexHandler {
         read(context)
     }
 
-    /// Asks the socket for more, unless enough is waiting here.
+    /// Asks the socket for more, unless input is waiting.
     private func read(_ context: ChannelHandlerContext) {
-        lines.goOn()
-        guard !isReading, !lines.holdsBytes, takesMore else { return }
+        guard !isReading, !lines.holdsInput, machine.wantsMore else { return }
         if case .job(let body, _) = current, !body.wantsMore { return }
         isReading = true
         context.read()
     }
 
-    /// Whether another request may be parsed.
-    private var takesMore: Bool {
-        machine.wantsMore && heldBytes < Limits.pipelinedBytesMax
-    }
-
-    private func take(_ input: ConnectionInput, _ context: ChannelHandlerContext) {
-        switch input {
-        case .part(.head(let head)):
+    private func take(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
+        switch part {
+        case .head(let head):
             let framing = RequestFraming(head)
             switch machine.headArrived(isLast: head.isLast(framing)) {
             case .begin: begin(head, framing, context)
-            case .hold: hold(input, bytes: head.heldBytes)
             case .drop: break
             }
-        case .part(.body(let piece)):
+        case .body(let piece):
             switch machine.bodyArrived() {
             case .deliver:
                 if case .job(let body, _) = current { body.arrived(piece) }
-            case .hold: hold(input, bytes: piece.heldBytes)
             case .drop: break
-            }
-        case .part(.end):
-            switch machine.endArrived() {
-            case .deliver: requestEnded(context)
-            case .hold: hold(input, bytes: 0)
-            case .drop: break
-            }
-        case .unreadable(let problem):
-            switch machine.parsingFailed() {
-            case .refuse:
-                family = .none
-                start(.unreadable, context) { exchange in await exchange.respond(problem) }
-            case .breakOff: breakOff(context)
-            case .hold: hold(input, bytes: 0)
-            case .nothing: break
             }
         case .end:
-            switch machine.inputEnded() {
-            case .close: close(context, .all)
-            case .breakOff: breakOff(context)
-            case .hold: hold(input, bytes: 0)
-            case .nothing: break
+            switch machine.endArrived() {
+            case .deliver: requestEnded(context)
+            case .drop: break
             }
         }
     }
 
-    private func hold(_ input: ConnectionInput, bytes: Int) {
-        let bytes = bytes + MemoryLayout<ConnectionInput>.stride
-        held.append((input, bytes))
-        heldBytes += bytes
+    private func inputEnded(_ context: ChannelHandlerContext) {
+        switch machine.inputEnded() {
+        case .close: close(context, .all)
+        case .breakOff: breakOff(context)
+        case .nothing: break
+        }
     }
 
     private func breakOff(_ context: ChannelHandlerContext) {
@@ -232,7 +205,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         _ raw: ChannelHandlerContext,
         _ context: ChannelHandlerContext
     ) -> Int? {
-        guard machine.state == .idle, held.isEmpty,
+        guard machine.state == .idle,
             let read = bytes.withUnsafeReadableBytes({ FastPathGet($0) })
         else { return nil }
         watch.partArrived()
@@ -250,8 +223,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
             String(decoding: $0[read.target], as: UTF8.self)
         }
         asked = ready.note(target, peer.uid)
-        take(.part(.head(.plainRead(of: target))), context)
-        take(.part(.end(nil)), context)
+        take(.head(.plainRead(of: target)), context)
+        take(.end(nil), context)
         asked = nil
         return read.length
     }
@@ -399,15 +372,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     /// Processes held input until an exchange begins that the loop cannot answer immediately.
     private func pump(_ context: ChannelHandlerContext) {
-        guard !isPumping else { return }
-        guard !held.isEmpty else { return read(context) }
-        isPumping = true
-        while machine.takesHeld, let (input, bytes) = held.popFirst() {
-            heldBytes -= bytes
-            take(input, context)
-        }
-        isPumping = false
-        context.flush()
+        if lines.goOn() { context.flush() }
         read(context)
     }
 
@@ -429,7 +394,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
             cancellation.giveUp()
             current = nil
         }
-        held.removeAll()
         context.fireChannelInactive()
     }
 
@@ -438,7 +402,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         case is DrainBegan:
             drain(context, hasWaited: false)
         // The connection stays; when the client is gone (EPOLLHUP), NIO closes the channel.
-        case let event as ChannelEvent where event == .inputClosed: take(.end, context)
+        case let event as ChannelEvent where event == .inputClosed: inputEnded(context)
         default: break
         }
         context.fireUserInboundEventTriggered(event)
@@ -460,7 +424,14 @@ final class ConnectionHandler: ChannelDuplexHandler {
         guard !(error is IOError) else {
             return context.close(promise: nil)
         }
-        take(.unreadable(Problem(parsing: error)), context)
+        switch machine.parsingFailed() {
+        case .refuse:
+            family = .none
+            let problem = Problem(parsing: error)
+            start(.unreadable, context) { exchange in await exchange.respond(problem) }
+        case .breakOff: breakOff(context)
+        case .nothing: break
+        }
     }
 
     // MARK: Time
