@@ -265,11 +265,7 @@ package struct FetchOrder: Equatable, Sendable {
                 hint: "Add follow=true, or pin the URL: PUT /v1/pins/URL?refresh=1h."
             )
         }
-        headers = try RequestHeaderRules.fields(
-            (options.headers?.members ?? []).map {
-                JSONMember(name: $0.name, value: .string($0.value))
-            }
-        )
+        headers = try RequestHeaderRules.fields(options.headers)
     }
 }
 

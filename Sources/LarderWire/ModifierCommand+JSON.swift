@@ -148,11 +148,7 @@ extension ModifierCommand.Request {
         }
         let url = try Problem.reading("request", given.url, WebURL.init(_:), .badURL)
         self.init(method: given.method, url: url)
-        if let fields = given.headers?.members {
-            headers = try RequestHeaderRules.modifierFields(
-                fields.map { JSONMember(name: $0.name, value: .string($0.value)) }
-            )
-        }
+        headers = try RequestHeaderRules.modifierFields(given.headers)
         if try !takeBody(given), let derived, derived.method == method {
             body = derived.body
             if headers["Content-Type"] == nil, let type = derived.headers["Content-Type"] {

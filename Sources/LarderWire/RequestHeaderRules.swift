@@ -1,4 +1,4 @@
-package import LarderJSON
+package import LarderAPI
 package import LarderModel
 
 /// Decides which header fields a client may give for a fetch and for a write.
@@ -123,8 +123,8 @@ package enum RequestHeaderRules {
     ///
     /// A modifier outlives its program, so it stores no secret. The daemon sets the idempotency
     /// key.
-    static func modifierFields(_ members: [JSONMember]) throws(Problem) -> HeaderFields {
-        let fields = try fields(members, besides: ["if-match"])
+    static func modifierFields(_ given: NamedValues<String>?) throws(Problem) -> HeaderFields {
+        let fields = try fields(given, besides: ["if-match"])
         try refuse(["Authorization", "Cookie", "Idempotency-Key"], in: fields)
         return fields
     }
@@ -143,13 +143,15 @@ package enum RequestHeaderRules {
 
     /// `allowed` are fields that may be given although they are refused elsewhere, in lower case.
     package static func fields(
-        _ members: [JSONMember],
+        _ given: NamedValues<String>?,
         besides allowed: Set<String> = []
     ) throws(Problem) -> HeaderFields {
+        let members = given?.members ?? []
         try members.checkCount("headers", in: 0...Limits.requestHeadersMax)
         var fields = HeaderFields()
         for member in members {
-            fields.append(member.name, try value(of: member, allowed))
+            try check(member, allowed)
+            fields.append(member.name, member.value)
             guard !fields.fields.dropLast().contains(where: { $0.name.isEqual(to: member.name) })
             else { throw Problem(.badRequest, "headers: '\(member.name)' is given twice") }
         }
@@ -162,10 +164,10 @@ package enum RequestHeaderRules {
         return fields
     }
 
-    private static func value(
-        of member: JSONMember,
+    private static func check(
+        _ member: NamedValues<String>.Member,
         _ allowed: Set<String>
-    ) throws(Problem) -> String {
+    ) throws(Problem) {
         guard isToken(member.name) else {
             throw Problem(.badRequest, "headers: '\(member.name)' is not a header's name")
         }
@@ -177,20 +179,13 @@ package enum RequestHeaderRules {
                 hint: "Leave the header out."
             )
         }
-        guard let value = member.value.string else {
-            throw Problem(
-                .badRequest,
-                "headers: '\(member.name)' is \(member.value.kindText), a string is needed"
-            )
-        }
         // A value may contain a tab (RFC 9110 5.5); a line end would begin another field.
-        guard value.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) else {
+        guard member.value.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) else {
             throw Problem(
                 .badRequest,
                 "headers: the value of '\(member.name)' has a control character"
             )
         }
-        return value
     }
 
     /// The checked header field of a credential; no problem repeats the value.
