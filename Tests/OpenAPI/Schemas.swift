@@ -140,7 +140,7 @@ extension Schemas {
 
     func members(of type: any Decodable.Type) -> [Member] {
         let base = String(String(describing: type).prefix { $0 != "<" })
-        let members = MemberProbe.members(of: type)
+        let members = MemberProbe.members(of: type).known
         let properties = symbols.properties(of: base)
         guard members.count == properties.count else {
             fatalError(

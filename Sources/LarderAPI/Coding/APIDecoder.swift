@@ -49,7 +49,7 @@ package struct APIDecoder: Sendable {
 
     /// The names of the members that a type has, in the order of its declaration.
     package static func memberNames<Value: Decodable>(of type: Value.Type) -> [String] {
-        MemberProbe.names(of: type).names
+        MemberProbe.members(of: type).known.map(\.name)
     }
 
     private func decode<Value: Decodable>(

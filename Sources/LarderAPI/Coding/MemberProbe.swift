@@ -18,23 +18,12 @@ package final class MemberProbe: Decoder {
     }
 
     private var members: [Member] = []
-    private var names: [String] { members.map(\.name) }
 
-    /// The members of a type, in the order of its declaration.
-    package static func members(of type: any Decodable.Type) -> [Member] {
+    /// The members of a type, in the order of its declaration, and whether these are all.
+    package static func members(of type: any Decodable.Type) -> (known: [Member], areAll: Bool) {
         let probe = MemberProbe()
-        _ = try? type.init(from: probe)
-        return probe.members
-    }
-
-    static func names<Value: Decodable>(of type: Value.Type) -> (names: [String], isWhole: Bool) {
-        let probe = MemberProbe()
-        do {
-            _ = try type.init(from: probe)
-            return (probe.names, !(type is any WireUnion.Type))
-        } catch {
-            return (probe.names, false)
-        }
+        let isRead = (try? type.init(from: probe)) != nil
+        return (probe.members, isRead && !(type is any WireUnion.Type))
     }
 
     package var codingPath: [any CodingKey] { [] }

@@ -103,8 +103,8 @@ final class ValueDecoder: Decoder, PathlessCoder {
     /// A misspelled member is reported as unknown, and not as missing.
     func unknownMember<Value: Decodable>(of type: Value.Type) -> APIDecodingError? {
         guard state.mode == .strict, form == .object else { return nil }
-        let probe = MemberProbe.names(of: type)
-        return probe.isWhole ? unknownMember(beside: probe.names) : nil
+        let members = MemberProbe.members(of: type)
+        return members.areAll ? unknownMember(beside: members.known.map(\.name)) : nil
     }
 
     /// The first member that was not asked for, if the mode refuses those, once the value was read.
