@@ -93,15 +93,6 @@ struct Exchange: Sendable {
         head.headers.first(name: "Content-Length").flatMap { Int64($0.withoutBlanks) }
     }
 
-    /// The next piece of the body; nil at its end.
-    func nextPiece() async throws(Problem) -> ByteBuffer? {
-        do {
-            return try await body.next()
-        } catch {
-            throw Problem(.badRequest, "the body broke off")
-        }
-    }
-
     /// A problem as this client reads it: an administrator is not sent to one.
     func told(_ problem: Problem) -> Problem {
         guard let hint = problem.hintForAdministrator, (try? isByAdministrator) == true else {

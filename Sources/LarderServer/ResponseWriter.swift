@@ -168,16 +168,12 @@ extension HTTPHeaders {
 /// Used on its connection's event loop only.
 // Confined to the event loop, which every entry point checks.
 final class RequestBody: @unchecked Sendable {
-    enum Failure: Error {
-        case hungUp
-    }
-
     private let eventLoop: any EventLoop
     private var pieces = Deque<ByteBuffer>()
     private var bufferedBytes = 0
     private(set) var isWhole = false
     private(set) var isBroken = false
-    private var taker: CheckedContinuation<ByteBuffer?, any Error>?
+    private var taker: CheckedContinuation<Result<ByteBuffer?, Problem>, Never>?
     /// Told when there is room for more.
     var hasRoom: () -> Void = {}
     /// Told once, before the first piece is waited for.
@@ -204,7 +200,7 @@ final class RequestBody: @unchecked Sendable {
         guard piece.readableBytes > 0 else { return }
         if let taker {
             self.taker = nil
-            taker.resume(returning: piece)
+            taker.resume(returning: .success(piece))
         } else {
             pieces.append(piece)
             bufferedBytes += piece.heldBytes
@@ -214,7 +210,7 @@ final class RequestBody: @unchecked Sendable {
     func ended() {
         eventLoop.preconditionInEventLoop()
         isWhole = true
-        taker?.resume(returning: nil)
+        taker?.resume(returning: .success(nil))
         taker = nil
     }
 
@@ -222,14 +218,14 @@ final class RequestBody: @unchecked Sendable {
         eventLoop.preconditionInEventLoop()
         guard !isWhole else { return }
         isBroken = true
-        taker?.resume(throwing: Failure.hungUp)
+        taker?.resume(returning: .failure(.brokenBody))
         taker = nil
     }
 
     // MARK: From the route
 
     /// The next piece; nil at the end.
-    func next() async throws -> ByteBuffer? {
+    func next() async throws(Problem) -> ByteBuffer? {
         eventLoop.preconditionInEventLoop()
         if let piece = pieces.popFirst() {
             bufferedBytes -= piece.heldBytes
@@ -237,10 +233,10 @@ final class RequestBody: @unchecked Sendable {
             return piece
         }
         if isWhole { return nil }
-        if isBroken { throw Failure.hungUp }
+        if isBroken { throw .brokenBody }
         isWanted()
         isWanted = {}
-        return try await withCheckedThrowingContinuation { taker = $0 }
+        return try await withCheckedContinuation { taker = $0 }.get()
     }
 
     /// Gives back bytes that were taken, for the next call of ``next()``.
@@ -250,6 +246,10 @@ final class RequestBody: @unchecked Sendable {
         pieces.prepend(piece)
         bufferedBytes += piece.heldBytes
     }
+}
+
+extension Problem {
+    static var brokenBody: Problem { Problem(.badRequest, "the body broke off") }
 }
 
 /// State that a connection keeps for the present exchange.

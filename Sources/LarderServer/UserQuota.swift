@@ -55,7 +55,7 @@ extension Exchange {
         defer { withExtendedLifetime(place) {} }
         var bytes: [UInt8] = []
         try reserve(Int(announced ?? 0), for: &bytes)
-        while let piece = try await nextPiece() {
+        while let piece = try await body.next() {
             let count = bytes.count + piece.readableBytes
             guard count <= limit else {
                 throw Problem(.bodyTooLarge, "the body has more than \(limit) bytes")
@@ -75,7 +75,7 @@ extension Exchange {
         defer { withExtendedLifetime(place) {} }
         // A copy, as each small piece keeps all bytes that were read with it.
         var start = ByteBuffer()
-        while start.readableBytes <= limit, var piece = try await nextPiece() {
+        while start.readableBytes <= limit, var piece = try await body.next() {
             start.writeBuffer(&piece)
         }
         body.putBack(start)

@@ -96,7 +96,7 @@ struct EntryRoutes {
             client: try exchange.client,
             conditions: exchange.conditions
         )
-        while let piece = try await exchange.nextPiece() {
+        while let piece = try await exchange.body.next() {
             try await receiver.take(Array(piece.readableBytesView))
         }
         let (put, entityTag) = try await receiver.finish()

@@ -224,8 +224,7 @@ struct RawRoutes {
             reply = .problem(error, HeaderFields())
         }
         if case .problem = reply, exchange.body.isBroken {
-            let problem = Problem(.badRequest, "the body broke off")
-            await answer(with: .problem(problem, HeaderFields()))
+            await answer(with: .problem(.brokenBody, HeaderFields()))
         } else {
             await answer(with: reply)
         }
@@ -389,7 +388,7 @@ extension Exchange {
     fileprivate func pump(into pipe: BodyPipe) async -> Bool {
         var isWhole = false
         do throws(Problem) {
-            while let piece = try await nextPiece() {
+            while let piece = try await body.next() {
                 guard await pipe.offer(Array(piece.readableBytesView)) else { return false }
             }
             isWhole = true
