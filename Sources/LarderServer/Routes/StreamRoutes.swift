@@ -216,7 +216,7 @@ struct RawRoutes {
         }
         let place = try exchange.enterUpload()
         let (exchange, pipe) = (exchange, BodyPipe())
-        async let isWhole = exchange.pump(into: pipe)
+        async let pumping: Void = exchange.pump(into: pipe)
         let reply: RawReply?
         do throws(Problem) {
             reply = try await send(write, .upload(pipe, byteCount: exchange.announcedLength))
@@ -231,7 +231,7 @@ struct RawRoutes {
         // An origin may answer before it has all of the body.
         exchange.body.hungUp()
         pipe.finish(isWhole: false)
-        _ = await isWhole
+        await pumping
         withExtendedLifetime(place) {}
     }
 
@@ -384,19 +384,16 @@ struct RawRoutes {
 }
 
 extension Exchange {
-    /// Hands the body on while it arrives; false if it broke off, or if no more of it is wanted.
-    fileprivate func pump(into pipe: BodyPipe) async -> Bool {
-        var isWhole = false
+    /// Hands the body on while it arrives, until it breaks off or no more of it is wanted.
+    fileprivate func pump(into pipe: BodyPipe) async {
         do throws(Problem) {
             while let piece = try await body.next() {
-                guard await pipe.offer(Array(piece.readableBytesView)) else { return false }
+                guard await pipe.offer(Array(piece.readableBytesView)) else { return }
             }
-            isWhole = true
+            pipe.finish(isWhole: true)
         } catch {
-            isWhole = false
+            pipe.finish(isWhole: false)
         }
-        pipe.finish(isWhole: isWhole)
-        return isWhole
     }
 }
 
