@@ -21,7 +21,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var asked: ResponseCache.Asked?
     private let meter: LoopMeter
     private let spin: LoopSpin
-    private let jobs: WorkQueue
     private let peer: Peer
     private let lines: RequestLines
     private var machine = ConnectionMachine()
@@ -42,7 +41,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
         ready = loop.ready
         meter = loop.meter
         spin = loop.spin
-        jobs = loop.jobs
         self.peer = peer
         self.lines = lines
         watch = ConnectionWatch(now: .now())
@@ -179,9 +177,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
             server: server
         )
         let reading = Reading.asked(by: .uid(peer.uid))
-        if !jobs.add({ await Reading.$current.withValue(reading) { await answer(exchange) } }) {
-            context.close(promise: nil)
+        let isAdded = worker.jobs.add {
+            await Reading.$current.withValue(reading) { await answer(exchange) }
         }
+        if !isAdded { context.close(promise: nil) }
     }
 
     private func requestEnded(_ context: ChannelHandlerContext) {

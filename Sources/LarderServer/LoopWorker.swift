@@ -15,6 +15,8 @@ import Synchronization
 actor LoopWorker {
     /// To be preferred by the tasks that the answers run in.
     nonisolated let executor: LoopExecutor
+    /// Answers that take longer than a turn of the loop; every connection has at most one.
+    nonisolated let jobs = WorkQueue()
     private let eventLoop: any EventLoop
     private let server: ServerContext
     private var opened: LoopReader?
@@ -139,8 +141,6 @@ struct ServerLoop {
     let ready: ResponseCache
     let meter: LoopMeter
     let spin: LoopSpin
-    /// Answers that take longer than a turn of the loop; every connection has at most one.
-    let jobs: WorkQueue
 }
 
 /// Keeps an event loop awake for a moment after it has answered its only active client.

@@ -90,8 +90,8 @@ package final class Server: Sendable {
         isListening()
         await withDiscardingTaskGroup { group in
             for loop in loops.values {
-                group.addTask(executorPreference: loop.executor) {
-                    await loop.jobs.run(cancellingTheRest: false)
+                group.addTask(executorPreference: loop.worker.executor) {
+                    await loop.worker.jobs.run(cancellingTheRest: false)
                 }
             }
             let last = await withTaskGroup(of: Listener.self) { keeper in
@@ -106,7 +106,7 @@ package final class Server: Sendable {
             for loop in loops.values { _ = try? await loop.loop.eventLoop.submit {}.get() }
             await drainConnections()
             for loop in loops.values {
-                loop.jobs.finish()
+                loop.worker.jobs.finish()
                 loop.pipe?.close(promise: nil)
             }
         }
@@ -146,8 +146,7 @@ package final class Server: Sendable {
         let loop: NIOLoopBoundBox<ServerLoop>
         /// That of its ``LoopSpin``.
         let pipe: (any Channel)?
-        let executor: LoopExecutor
-        let jobs: WorkQueue
+        let worker: LoopWorker
     }
 
     private func makeLoops() async throws -> Loops {
@@ -157,23 +156,20 @@ package final class Server: Sendable {
         for eventLoop in eventLoops {
             let context = context
             let worker = LoopWorker(eventLoop, context)
-            let jobs = WorkQueue()
             let loop = try await eventLoop.submit {
                 let loop = ServerLoop(
                     reader: LoopReader(try context.engine.store.makeReader(), eventLoop),
                     worker: worker,
                     ready: ResponseCache(bytesMax: readyBytesMax),
                     meter: context.meters.makeMeter(eventLoop),
-                    spin: LoopSpin(),
-                    jobs: jobs
+                    spin: LoopSpin()
                 )
                 return NIOLoopBoundBox(loop, eventLoop: eventLoop)
             }.get()
             loops[ObjectIdentifier(eventLoop)] = LoopPlace(
                 loop: loop,
                 pipe: configuration.spins ? try await LoopSpin.open(loop, on: eventLoop) : nil,
-                executor: worker.executor,
-                jobs: jobs
+                worker: worker
             )
         }
         return loops
