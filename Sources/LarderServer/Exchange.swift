@@ -121,19 +121,20 @@ struct Exchange: Sendable {
     }
 
     func respond(
-        _ json: [UInt8],
+        _ bytes: [UInt8],
+        as mediaType: String = MediaType.json,
         _ headers: HTTPHeaders = HTTPHeaders(),
         status: HTTPResponseStatus = .ok
     ) async {
         let memory: UserShare?
         do throws(Problem) {
-            memory = try hold(json.count)
+            memory = try hold(bytes.count)
         } catch {
             return await respond(error)
         }
         var headers = headers
-        headers.add(name: "Content-Type", value: "application/json")
-        await writer.respond(status, headers, body: json)
+        headers.add(name: "Content-Type", value: mediaType)
+        await writer.respond(status, headers, body: bytes)
         withExtendedLifetime(memory) {}
     }
 

@@ -94,10 +94,7 @@ struct ModifierRoutes {
 
     private func showBody(of id: ModifierID, _ scope: ScopeKey) async throws(Problem) {
         let body = try await engine.modifierActions.body(of: id, scope)
-        let memory = try exchange.hold(body.bytes.count)
-        let type = body.mediaType ?? MediaType.bytes
-        await exchange.writer.respond(.ok, ["Content-Type": type], body: body.bytes)
-        withExtendedLifetime(memory) {}
+        await exchange.respond(body.bytes, as: body.mediaType ?? MediaType.bytes)
     }
 
     /// 200 once the edit is on disk.
