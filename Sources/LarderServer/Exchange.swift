@@ -184,22 +184,20 @@ extension Exchange {
 }
 
 extension Exchange {
-    /// The account that a request names: the parameter or member `account`, or `Larder-Account`.
-    func account(_ given: String?) throws(Problem) -> String? { try head.account(given) }
-
     func scope(of account: String?) throws(Problem) -> ScopeKey {
-        scope(try AccountName(command: self.account(account)))
+        scope(try AccountName(command: head.account(account)))
     }
 
     func selection(_ rows: ScopeQuery) throws(Problem) -> ScopeSelection {
         var rows = rows
-        rows.account = try account(rows.account)
+        rows.account = try head.account(rows.account)
         return try ScopeSelection(rows)
     }
 }
 
 extension HTTPRequestHead {
-    /// The account that a request names; the two ways must not differ.
+    /// The account that a request names: the parameter or member `account`, or `Larder-Account`; the
+    /// two must not differ.
     func account(_ given: String?) throws(Problem) -> String? {
         guard let field = headers.first(name: "Larder-Account") else { return given }
         guard given == nil || given == field else {

@@ -138,7 +138,7 @@ struct OriginRoutes {
     func remove(_ name: OriginName) async throws(Problem) {
         exchange.log(use: "origin rm \(name)")
         try await engine.origins.remove(name)
-        await exchange.writer.respond(.noContent, [:], body: [])
+        await exchange.writer.respond(.noContent)
     }
 
     func change(_ name: OriginName) async throws(Problem) {

@@ -15,7 +15,7 @@ struct FetchRoutes {
             return await exchange.writer.respond(.noContent)
         }
         var given = try await command(byQuery: byQuery)
-        given.options.account = try exchange.account(given.options.account)
+        given.options.account = try exchange.head.account(given.options.account)
         let command = try FetchOrder(given)
         guard FrameFormat.isArrayNamed(in: exchange.accepted) else {
             let stream = FrameStream(exchange)
@@ -73,7 +73,7 @@ struct WatchRoutes {
 
     func answer(byQuery: Bool) async throws(Problem) {
         var given = try await command(byQuery: byQuery)
-        given.options.account = try exchange.account(given.options.account)
+        given.options.account = try exchange.head.account(given.options.account)
         var command = try WatchOrder(given)
         if let last = exchange.head.headers.first(name: "Last-Event-ID") {
             try command.takeLastEventID(last)
@@ -279,7 +279,7 @@ struct RawRoutes {
     /// `GET /v1/get`: a fetch with one body.
     func get() async throws(Problem) {
         var command: FetchCommand = try exchange.parameters(hint: FetchRoutes.encodeHint)
-        command.options.account = try exchange.account(command.options.account)
+        command.options.account = try exchange.head.account(command.options.account)
         let order = try FetchOrder(command)
         guard !order.follows else {
             throw Problem(.badRequest, "follow: only GET and POST /v1/fetch take it")
