@@ -168,7 +168,7 @@ package struct GivenBody: Equatable, Sendable {
         }
         if let base64 {
             guard let bytes = Base64.decode(base64) else {
-                throw Problem(.badRequest, "body_b64: it is not base64 (RFC 4648 4)")
+                throw Problem(.badRequest, "\(place)body_b64: it is not base64 (RFC 4648 4)")
             }
             given.append(GivenBody(name: "body_b64", bytes: bytes, type: MediaType.bytes))
         }

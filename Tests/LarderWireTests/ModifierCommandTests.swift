@@ -173,6 +173,10 @@ struct ModifierCommandTests {
             (change(#"{"type":"delete"}"#, #","depends_on":["a b"]"#), .badRequest, "depends_on"),
             (#"{"request":{"method":"GET","url":"https://a.example/"}}"#, .badRequest, "GET"),
             (#"{"request":{"method":"PUT"}}"#, .badRequest, "url"),
+            (
+                #"{"request":{"method":"PUT","url":"https://a.example/","body_b64":"A"}}"#,
+                .badRequest, "request: body_b64: it is not base64"
+            ),
             (#"{"request":{"method":"PUT","url":"ftp://a"}}"#, .badURL, "ftp"),
             (
                 #"{"request":{"method":"PUT","url":"https://a.example/","body":1,"body_text":""}}"#,
