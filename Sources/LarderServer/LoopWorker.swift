@@ -353,21 +353,19 @@ struct LoopCounts: Sendable {
 ///
 /// Guarded by a lock; each meter is read on its own loop.
 final class LoopMeters: Sendable {
-    private typealias Entry = (eventLoop: any EventLoop, meter: NIOLoopBoundBox<LoopMeter>)
-
-    private let entries = Mutex<[Entry]>([])
+    private let meters = Mutex<[NIOLoopBoundBox<LoopMeter>]>([])
 
     func makeMeter(_ eventLoop: any EventLoop) -> LoopMeter {
         let meter = LoopMeter()
         let bound = NIOLoopBoundBox(meter, eventLoop: eventLoop)
-        entries.withLock { $0.append((eventLoop, bound)) }
+        meters.withLock { $0.append(bound) }
         return meter
     }
 
     func sum() async throws -> LoopCounts {
         var sum = LoopCounts()
-        for entry in entries.withLock({ $0 }) {
-            sum.add(try await entry.eventLoop.submit { entry.meter.value.counts }.get())
+        for meter in meters.withLock({ $0 }) {
+            sum.add(try await meter.eventLoop.submit { meter.value.counts }.get())
         }
         return sum
     }
