@@ -33,9 +33,6 @@ struct LaneTable: Sendable {
     private var places: [LaneSlot] = []
     private var freePlace: Int32 = -1
 
-    /// The number of lanes that have a modifier or are paused.
-    var count: Int { names.count }
-
     /// Places of other modifiers that open or close when a modifier enters or leaves.
     struct LaneChange: Equatable {
         var opened: [Int32] = []
@@ -83,8 +80,7 @@ struct LaneTable: Sendable {
 
     private mutating func use(_ key: Key) -> Int32 {
         let (row, isNew) = names.use(key)
-        guard isNew else { return row }
-        if Int(row) == rows.count { rows.append(Row()) } else { rows[Int(row)] = Row() }
+        if isNew { rows.put(Row(), at: row) }
         return row
     }
 

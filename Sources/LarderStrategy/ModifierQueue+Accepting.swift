@@ -178,13 +178,7 @@ extension ModifierQueue {
 
     private mutating func place(_ node: Node) -> Int32 {
         let slot = freeSlots.popLast() ?? Int32(nodes.count)
-        if Int(slot) == nodes.count {
-            nodes.append(node)
-            timerPositions.append()
-            readyPositions.append()
-        } else {
-            nodes[Int(slot)] = node
-        }
+        nodes.put(node, at: slot)
         slots[node.number] = slot
         return slot
     }
@@ -196,20 +190,8 @@ extension ModifierQueue {
         let (user, isNewUser) = userKeys.use(userKey)
         // The account waits from now on, and so does a new user: those that wait already have the
         // turn first.
-        if Int(user) == users.count {
-            users.append(OriginUser(lastTurn: turns))
-            userPositions.append()
-        } else if isNewUser {
-            users[Int(user)] = OriginUser(lastTurn: turns)
-        }
-        let new = OriginAccount(user: user, lastTurn: turns)
-        if Int(account) == accounts.count {
-            accounts.append(new)
-            accountPositions.append()
-            accountTimerPositions.append()
-        } else {
-            accounts[Int(account)] = new
-        }
+        if isNewUser { users.put(OriginUser(lastTurn: turns), at: user) }
+        accounts.put(OriginAccount(user: user, lastTurn: turns), at: account)
         return (account, true)
     }
 

@@ -121,7 +121,6 @@ extension ModifierQueue {
         if let slot = originSlots[name] { return slot }
         let slot = Int32(origins.count)
         origins.append(Origin(name: name))
-        originTimerPositions.append()
         originSlots[name] = slot
         return slot
     }

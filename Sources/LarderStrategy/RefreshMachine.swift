@@ -116,7 +116,6 @@ package struct RefreshMachine: Sendable {
     private var lastNumber = 0
     private var slots = Interned<Row>()
     private var positions = SlotPositions()
-    private var slotCount: Int32 = 0
     private var timers = SlotHeap<Duration>()
 
     package init() {}
@@ -226,11 +225,7 @@ package struct RefreshMachine: Sendable {
     ) -> Bool {
         guard rows[row] == nil else { return true }
         guard users.take(row.scope.uid) else { return false }
-        let slot = slots.use(row).slot
-        if slot == slotCount {
-            positions.append()
-            slotCount += 1
-        }
+        _ = slots.use(row)
         scopes[row.id, default: []].insert(row.scope)
         rows[row] = Polled(account: Account(origin, row.scope), since: now - max(.zero, age))
         return true

@@ -78,12 +78,10 @@ struct SlotPositions: Sendable {
     /// The number of moves so far, for tests.
     private(set) var moves = 0
 
-    /// Makes room for a new slot, which is in no heap.
-    mutating func append() { positions.append(-1) }
-
     subscript(slot: Int32) -> Int32 {
-        get { positions[Int(slot)] }
+        get { Int(slot) < positions.count ? positions[Int(slot)] : -1 }
         set {
+            while positions.count <= Int(slot) { positions.append(-1) }
             positions[Int(slot)] = newValue
             moves += 1
         }
@@ -98,8 +96,6 @@ struct Interned<Key: Hashable & Sendable>: Sendable {
     private var rows: [(key: Key, uses: Int32)] = []
     private var free: [Int32] = []
 
-    var count: Int { slots.count }
-
     var inUse: [Int32] { slots.values.sorted() }
 
     subscript(slot: Int32) -> Key { rows[Int(slot)].key }
@@ -113,7 +109,7 @@ struct Interned<Key: Hashable & Sendable>: Sendable {
             return (slot, false)
         }
         let slot = free.popLast() ?? Int32(rows.count)
-        if Int(slot) == rows.count { rows.append((key, 1)) } else { rows[Int(slot)] = (key, 1) }
+        rows.put((key, 1), at: slot)
         slots[key] = slot
         return (slot, true)
     }
@@ -125,5 +121,12 @@ struct Interned<Key: Hashable & Sendable>: Sendable {
         slots[rows[Int(slot)].key] = nil
         free.append(slot)
         return true
+    }
+}
+
+extension Array {
+    /// Puts a row at a slot that was used before, or that is the next after the last one.
+    mutating func put(_ row: Element, at slot: Int32) {
+        if Int(slot) == count { append(row) } else { self[Int(slot)] = row }
     }
 }
