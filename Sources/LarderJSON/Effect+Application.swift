@@ -20,36 +20,41 @@ extension Effect {
         isPart: Bool = false,
         form: JSONValue? = nil
     ) -> EffectOutcome {
-        var fold = EffectFold(content, isPart: isPart, steps: Limits.viewStepsMax, form: form)
-        do throws(Inapplicability) {
-            try fold.apply(self)
-        } catch {
-            return .inapplicable(error)
-        }
-        switch (content, fold.content) {
-        case (.json(let before), .json(let after)) where after.isSame(as: before):
-            return .unchanged
-        case (_, .json(let after)): return .json(after, isComplete: fold.isComplete)
-        case (.deleted, .deleted), (_, .unknown): return .unchanged
-        case (_, .deleted): return .deleted
-        case (_, .opaque):
-            if case .replace = self { return .body }
-            return .unchanged
+        var run = ViewRun(content, isPart: isPart, form: form)
+        if let reason = run.add(self) { return .inapplicable(reason) }
+        let view = run.view
+        switch view.content {
+        case .unknown, .base: return .unchanged
+        case .json(let value): return .json(value, isComplete: view.isComplete)
+        case .deleted: return view.isChanged ? .deleted : .unchanged
+        case .body: return .body
         }
     }
 }
 
-/// A target while effects are applied to it one after another.
-struct EffectFold {
-    private(set) var content: TargetContent
+/// A view while effects come to it one after the other.
+package struct ViewRun {
+    private let base: TargetContent
+    /// The target after the effects so far.
+    package private(set) var content: TargetContent
     /// Whether the content is all of the target and not only what effects said of it.
-    private(set) var isComplete: Bool
+    private var isComplete: Bool
     private var budget: EffectBudget
     /// The value that effects change where nothing is known.
     private let form: JSONValue?
+    private var count = 0
+    private var body: Int?
+    private var leftOut: [View.LeftOut] = []
 
-    /// The steps are what all effects together may take.
-    init(_ base: TargetContent, isPart: Bool, steps: Int, form: JSONValue? = nil) {
+    /// The steps are what all effects together may take; `form` is what an unknown base starts
+    /// from.
+    package init(
+        _ base: TargetContent,
+        isPart: Bool = false,
+        steps: Int = Limits.viewStepsMax,
+        form: JSONValue? = nil
+    ) {
+        self.base = base
         content = base
         self.form = form
         budget = EffectBudget(steps: steps)
@@ -57,17 +62,47 @@ struct EffectFold {
     }
 
     /// Steps left for the next effects.
-    var stepsLeft: Int { max(0, budget.steps) }
+    package var stepsLeft: Int { max(0, budget.steps) }
 
-    /// Where it throws, nothing has changed but the steps that are left.
-    mutating func apply(_ effect: Effect) throws(Inapplicability) {
+    /// Shows another value in place of the one that the effects have made.
+    package mutating func show(_ value: JSONValue) { content = .json(value) }
+
+    /// Adds an effect; returns the reason if it is left out.
+    ///
+    /// An effect that is left out has changed nothing but the steps that are left.
+    @discardableResult
+    package mutating func add(_ effect: Effect) -> Inapplicability? {
+        defer { count += 1 }
         let before = budget
         do throws(Inapplicability) {
             try change(by: effect)
+            if case .replace = effect { body = count }
+            return nil
         } catch {
             budget.leaveOut(since: before)
-            throw error
+            leftOut.append(View.LeftOut(place: count, reason: error))
+            return error
         }
+    }
+
+    /// View after the effects so far.
+    package var view: View {
+        let (shown, isChanged): (View.Content, Bool) =
+            switch (base, content) {
+            case (_, .unknown): (.unknown, false)
+            case (.deleted, .deleted): (.deleted, false)
+            case (_, .deleted): (.deleted, true)
+            case (.json(let before), .json(let after)) where after.isSame(as: before):
+                (.base, false)
+            case (_, .json(let after)): (.json(after), true)
+            case (_, .opaque): body.map { (.body(of: $0), true) } ?? (.base, false)
+            }
+        return View(
+            content: shown,
+            isComplete: isComplete,
+            leftOut: leftOut,
+            isChanged: isChanged
+        )
     }
 
     private mutating func change(by effect: Effect) throws(Inapplicability) {
@@ -159,10 +194,7 @@ struct EffectFold {
     }
 }
 
-extension EffectFold {
-    /// Shows another value in place of the one that effects have made.
-    mutating func show(_ value: JSONValue) { content = .json(value) }
-
+extension ViewRun {
     private mutating func become(_ content: TargetContent) {
         self.content = content
         isComplete = true
