@@ -8,7 +8,7 @@ package import LarderModel
 /// document shows the entity's own state, not the object as it was written. An object within such
 /// an object belongs to the outer entity.
 package struct DocumentRules: Sendable {
-    private let rules: EntityRules
+    let rules: EntityRules
     private let paths: [EntityRules.OfPath]
     /// Whether the document is an entity itself, so that its root is none that was put there.
     private let isEntity: Bool
@@ -387,36 +387,26 @@ extension DocumentRules {
 
 // MARK: Keys
 
-extension DocumentRules {
+extension DocumentRules: EntityRecognizing {
+    func member(_ name: [UInt8], of value: JSONValue) -> JSONValue? {
+        value[String(decoding: name, as: UTF8.self)]
+    }
+
+    func typeText(_ value: JSONValue) -> [UInt8]? {
+        value.string.flatMap { $0.isEmpty ? nil : Array($0.utf8) }
+    }
+
+    func keyText(_ value: JSONValue) -> [UInt8]? {
+        guard case .number(let number) = value else { return typeText(value) }
+        let text = Array(number.text.utf8)
+        return EntityRecognition.isInteger(text) ? text : nil
+    }
+
     private func key(of value: JSONValue, at steps: [Step]) -> EntityKey? {
         guard case .object = value, !(isEntity && steps.isEmpty) else { return nil }
-        if let rule = paths.first(where: { fits($0.at, steps) }) {
-            return key(of: value, rule.type, rule.key ?? rules.types[rule.type]?.key)
-        }
-        guard let type = type(of: value) else { return nil }
-        let ofType = rules.types[type]
-        return ofType?.isEmbedded == true ? nil : key(of: value, type, ofType?.key)
-    }
-
-    private func key(
-        of object: JSONValue,
-        _ type: [UInt8],
-        _ rule: EntityRules.Key?
-    ) -> EntityKey? {
-        guard let id = rules.id(of: object, by: rule ?? rules.idMembers) else { return nil }
-        return EntityKey(
-            type: String(decoding: type, as: UTF8.self),
-            id: String(decoding: id, as: UTF8.self)
-        )
-    }
-
-    private func type(of object: JSONValue) -> [UInt8]? {
-        for name in rules.typeMembers {
-            if let type = object[String(decoding: name, as: UTF8.self)]?.string, !type.isEmpty {
-                return Array(type.utf8)
-            }
-        }
-        return nil
+        let rule = paths.first { fits($0.at, steps) }
+        guard case .entity(let key, _) = verdict(on: value, by: rule) else { return nil }
+        return key
     }
 
     private func fits(_ pattern: [[UInt8]], _ steps: [Step]) -> Bool {
@@ -424,51 +414,6 @@ extension DocumentRules {
         return zip(pattern, steps).allSatisfy { token, step in
             step.isPosition && token == [UInt8(ascii: "*")] || step.text.utf8.elementsEqual(token)
         }
-    }
-}
-
-extension EntityRules {
-    /// The text of an object's key field, or the canonical JSON of several; nil if it has none.
-    ///
-    /// ``EntityRecognition`` does the same for the bytes of an answer.
-    fileprivate func id(of object: JSONValue, by key: Key) -> [UInt8]? {
-        switch key {
-        case .first(let names):
-            for name in names { if let text = keyText(object, name) { return text } }
-            return nil
-        case .one(let name): return keyText(object, name)
-        case .composed(let fields):
-            var json: [UInt8] = []
-            return append(fields, of: object, to: &json) ? json : nil
-        }
-    }
-
-    private func keyText(_ object: JSONValue, _ name: [UInt8]) -> [UInt8]? {
-        switch object[String(decoding: name, as: UTF8.self)] {
-        case .string(let text)?: return text.isEmpty ? nil : Array(text.utf8)
-        case .number(let number)?:
-            let text = Array(number.text.utf8)
-            return EntityRecognition.isInteger(text) ? text : nil
-        case .null?, .bool?, .array?, .object?, nil: return nil
-        }
-    }
-
-    private func append(_ fields: [Field], of object: JSONValue, to json: inout [UInt8]) -> Bool {
-        json.append(UInt8(ascii: "{"))
-        for (index, field) in fields.enumerated() {
-            if index > 0 { json.append(UInt8(ascii: ",")) }
-            field.name.withUnsafeBytes { JSONText.append($0, to: &json) }
-            json.append(UInt8(ascii: ":"))
-            if field.inner.isEmpty {
-                guard let text = keyText(object, field.name) else { return false }
-                EntityRecognition.append(keyText: text, to: &json)
-            } else {
-                let inner = object[String(decoding: field.name, as: UTF8.self)]
-                guard let inner, append(field.inner, of: inner, to: &json) else { return false }
-            }
-        }
-        json.append(UInt8(ascii: "}"))
-        return true
     }
 }
 

@@ -1,8 +1,96 @@
 import LarderJSON
 import LarderModel
 
+/// Recognition of entities among values of one kind: those of an answer's text, or of an effect.
+protocol EntityRecognizing {
+    associatedtype Value
+
+    var rules: EntityRules { get }
+    /// The last member of this name, which is the one that counts; nil where the value is not an
+    /// object.
+    func member(_ name: [UInt8], of value: Value) -> Value?
+    /// The text of a string that is not empty; nil for any other value.
+    func typeText(_ value: Value) -> [UInt8]?
+    /// The text of a string or an integer; nil for a value that cannot be a key.
+    func keyText(_ value: Value) -> [UInt8]?
+}
+
+extension EntityRecognizing {
+    /// Classifies an object; `rule` is the path rule that fits its place.
+    func verdict(
+        on object: Value,
+        by rule: EntityRules.OfPath?
+    ) -> EntityRecognition.Verdict {
+        if let rule {
+            return verdict(on: object, rule.type, rule.key ?? rules.types[rule.type]?.key)
+        }
+        guard let type = first(rules.typeMembers, of: object, typeText) else { return .embedded }
+        let ofType = rules.types[type]
+        return ofType?.isEmbedded == true ? .embedded : verdict(on: object, type, ofType?.key)
+    }
+
+    private func verdict(
+        on object: Value,
+        _ type: [UInt8],
+        _ key: EntityRules.Key?
+    ) -> EntityRecognition.Verdict {
+        guard !JSONText.hasLoneSurrogate(type), let id = id(of: object, by: key ?? rules.idMembers)
+        else { return .keyless }
+        let made = type.withUnsafeBytes { type in
+            id.withUnsafeBytes { EntityKey(type: type, id: $0) }
+        }
+        return made.map { .entity($0, type: type) } ?? .keyless
+    }
+
+    /// The first text that one of these members holds.
+    private func first(
+        _ names: [[UInt8]],
+        of object: Value,
+        _ read: (Value) -> [UInt8]?
+    ) -> [UInt8]? {
+        for name in names {
+            if let text = member(name, of: object).flatMap(read) { return text }
+        }
+        return nil
+    }
+
+    /// The text of an object's key field, or the canonical JSON of several; nil if it has none.
+    private func id(of object: Value, by key: EntityRules.Key) -> [UInt8]? {
+        switch key {
+        case .first(let names): return first(names, of: object, keyText)
+        case .one(let name): return member(name, of: object).flatMap(keyText)
+        case .composed(let fields):
+            var json: [UInt8] = []
+            return append(fields, of: object, to: &json) ? json : nil
+        }
+    }
+
+    /// Appends the fields as canonical JSON: in the order of the rule, without space.
+    private func append(
+        _ fields: [EntityRules.Field],
+        of object: Value,
+        to json: inout [UInt8]
+    ) -> Bool {
+        json.append(UInt8(ascii: "{"))
+        for (index, field) in fields.enumerated() {
+            if index > 0 { json.append(UInt8(ascii: ",")) }
+            field.name.withUnsafeBytes { JSONText.append($0, to: &json) }
+            json.append(UInt8(ascii: ":"))
+            guard let value = member(field.name, of: object) else { return false }
+            guard field.inner.isEmpty else {
+                guard append(field.inner, of: value, to: &json) else { return false }
+                continue
+            }
+            guard let text = keyText(value) else { return false }
+            EntityRecognition.append(keyText: text, to: &json)
+        }
+        json.append(UInt8(ascii: "}"))
+        return true
+    }
+}
+
 /// Finds the entities of one text, and the objects that have an entity's type but no key.
-struct EntityRecognition {
+struct EntityRecognition: EntityRecognizing {
     enum Verdict {
         /// The object is part of the value that contains it.
         case embedded
@@ -19,17 +107,7 @@ struct EntityRecognition {
 
     /// Classifies an object; `steps` leads to it from the root.
     func verdict(on object: Int, at steps: ArraySlice<Step>) -> Verdict {
-        if let rule = paths.first(where: { fits($0.at, steps) }) {
-            let ofType = rules.types[rule.type]
-            let key = rule.key ?? ofType?.key ?? rules.idMembers
-            return verdict(on: object, type: rule.type, key: key)
-        }
-        guard let type = type(of: object) else { return .embedded }
-        guard let ofType = rules.types[type] else {
-            return verdict(on: object, type: type, key: rules.idMembers)
-        }
-        guard !ofType.isEmbedded else { return .embedded }
-        return verdict(on: object, type: type, key: ofType.key ?? rules.idMembers)
+        verdict(on: object, by: paths.first { fits($0.at, steps) })
     }
 
     /// A step on the way from the root to a value.
@@ -38,26 +116,6 @@ struct EntityRecognition {
         let item: Int
         /// Index of an element; for a member, -1 minus its index.
         let position: Int
-    }
-
-    private func verdict(on object: Int, type: [UInt8], key: EntityRules.Key) -> Verdict {
-        guard !JSONText.hasLoneSurrogate(type), let id = id(of: object, by: key) else {
-            return .keyless
-        }
-        let made = type.withUnsafeBytes { type in
-            id.withUnsafeBytes { EntityKey(type: type, id: $0) }
-        }
-        return made.map { .entity($0, type: type) } ?? .keyless
-    }
-
-    private func type(of object: Int) -> [UInt8]? {
-        for name in rules.typeMembers {
-            guard let member = tape.member(name, of: object, in: bytes),
-                tape[member].kind == .string, !tape[member].content.isEmpty
-            else { continue }
-            return tape.text(of: member, in: bytes)
-        }
-        return nil
     }
 
     private func fits(_ pattern: [[UInt8]], _ steps: ArraySlice<Step>) -> Bool {
@@ -74,34 +132,21 @@ struct EntityRecognition {
 }
 
 extension EntityRecognition {
-    private func id(of object: Int, by key: EntityRules.Key) -> [UInt8]? {
-        switch key {
-        case .first(let names):
-            for name in names {
-                if let text = tape.member(name, of: object, in: bytes).flatMap(keyText) {
-                    return text
-                }
-            }
-            return nil
-        case .one(let name): return tape.member(name, of: object, in: bytes).flatMap(keyText)
-        case .composed(let fields):
-            var json: [UInt8] = []
-            return append(fields, of: object, to: &json) ? json : nil
-        }
+    func member(_ name: [UInt8], of item: Int) -> Int? {
+        tape[item].kind == .beginObject ? tape.member(name, of: item, in: bytes) : nil
     }
 
-    /// The text of a string or an integer; nil for a value that cannot be a key.
-    private func keyText(_ item: Int) -> [UInt8]? {
-        switch tape[item].kind {
-        case .string:
-            let text = tape.text(of: item, in: bytes)
-            return text.isEmpty || JSONText.hasLoneSurrogate(text) ? nil : text
-        case .number:
-            let text = Array(bytes[tape[item].range])
-            return Self.isInteger(text) ? text : nil
-        case .beginObject, .endObject, .beginArray, .endArray, .name, .true, .false, .null:
-            return nil
+    func typeText(_ item: Int) -> [UInt8]? {
+        guard tape[item].kind == .string, !tape[item].content.isEmpty else { return nil }
+        return tape.text(of: item, in: bytes)
+    }
+
+    func keyText(_ item: Int) -> [UInt8]? {
+        guard tape[item].kind == .number else {
+            return typeText(item).flatMap { JSONText.hasLoneSurrogate($0) ? nil : $0 }
         }
+        let text = Array(bytes[tape[item].range])
+        return Self.isInteger(text) ? text : nil
     }
 
     /// Whether the text is an integer of JSON: so `1` and `"1"` are one key.
@@ -109,30 +154,6 @@ extension EntityRecognition {
         let digits = text.first == UInt8(ascii: "-") ? text.dropFirst() : text[...]
         return !digits.isEmpty && digits.allSatisfy { $0 &- UInt8(ascii: "0") < 10 }
             && (digits.count == 1 || digits.first != UInt8(ascii: "0"))
-    }
-
-    /// Appends the fields as canonical JSON: in the order of the rule, without space.
-    private func append(
-        _ fields: [EntityRules.Field],
-        of object: Int,
-        to json: inout [UInt8]
-    ) -> Bool {
-        guard tape[object].kind == .beginObject else { return false }
-        json.append(UInt8(ascii: "{"))
-        for (index, field) in fields.enumerated() {
-            if index > 0 { json.append(UInt8(ascii: ",")) }
-            field.name.withUnsafeBytes { JSONText.append($0, to: &json) }
-            json.append(UInt8(ascii: ":"))
-            guard let item = tape.member(field.name, of: object, in: bytes) else { return false }
-            guard field.inner.isEmpty else {
-                guard append(field.inner, of: item, to: &json) else { return false }
-                continue
-            }
-            guard let text = keyText(item) else { return false }
-            Self.append(keyText: text, to: &json)
-        }
-        json.append(UInt8(ascii: "}"))
-        return true
     }
 
     /// Appends a field's value in the form that a composed key uses.
