@@ -219,7 +219,25 @@ enum JSONExponent: Hashable {
 /// Each half `U+D800...U+DFFF` is a scalar of `U+10F000...U+10F7FF`, private use, and is written as
 /// its escape again. A text that contains one of these scalars itself has both halves of its
 /// surrogate pair, which is the same JSON string. So no two strings of JSON have one text.
-enum JSONHalves {
+package enum JSONHalves {
+    /// How the bytes of a text have them.
+    package enum Form {
+        /// As scalars of private use, in a `String`.
+        case scalars
+        /// In three bytes of their own (WTF-8).
+        case wtf8
+
+        /// The first byte of each half.
+        var lead: UInt8 {
+            switch self {
+            case .scalars: JSONHalves.lead
+            case .wtf8: JSONHalves.halfLead
+            }
+        }
+
+        var byteCount: Int { self == .scalars ? 4 : 3 }
+    }
+
     /// First byte of these scalars in UTF-8.
     private static let lead: UInt8 = 0xF4
     /// First byte of half a surrogate pair in WTF-8.
@@ -255,10 +273,20 @@ enum JSONHalves {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Escape of the scalar with which the bytes of a text begin, if it is one of these; it takes
-    /// the place of four bytes.
-    static func escape(_ bytes: some Collection<UInt8>) -> [UInt8]? {
-        number(bytes).map { Array("\\u\(String(firstHalf + $0, radix: 16))".utf8) }
+    /// Escape of the half with which the bytes of a text begin, if there is one; it takes the place
+    /// of ``Form/byteCount`` bytes.
+    static func escape(_ bytes: some Collection<UInt8>, _ form: Form) -> [UInt8]? {
+        let number = form == .scalars ? number(bytes) : numberOfHalf(bytes)
+        return number.map { Array("\\u\(String(firstHalf + $0, radix: 16))".utf8) }
+    }
+
+    /// Number of the half in WTF-8 with which bytes begin.
+    private static func numberOfHalf(_ bytes: some Collection<UInt8>) -> UInt32? {
+        let half = Array(bytes.prefix(3))
+        guard half.count == 3, half[0] == halfLead, half[1] >= 0xA0, half[2] & 0xC0 == 0x80 else {
+            return nil
+        }
+        return UInt32(half[1] & 0x1F) << 6 | UInt32(half[2] & 0x3F)
     }
 
     /// Number of the scalar among these with which bytes of UTF-8 begin.

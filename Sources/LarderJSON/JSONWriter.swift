@@ -32,10 +32,8 @@ package struct JSONWriter: Sendable {
 
     package mutating func string(_ text: String) {
         comma()
-        bytes.append(UInt8(ascii: "\""))
         var text = text
-        text.withUTF8 { append(escaping: $0) }
-        bytes.append(UInt8(ascii: "\""))
+        text.withUTF8 { bytes.append(jsonString: UnsafeRawBufferPointer($0), halves: .scalars) }
     }
 
     package mutating func integer(_ number: some BinaryInteger) {
@@ -125,33 +123,42 @@ extension JSONWriter {
         bytes.append(bracket)
         needsComma = true
     }
+}
 
-    private mutating func append(escaping text: UnsafeBufferPointer<UInt8>) {
+extension [UInt8] {
+    /// Appends a text as a string of JSON, in its canonical spelling (RFC 8785 3.2.2.2).
+    package mutating func append(
+        jsonString text: UnsafeRawBufferPointer,
+        halves: JSONHalves.Form
+    ) {
+        append(UInt8(ascii: "\""))
+        let lead = halves.lead
         var start = 0
         for (index, byte) in text.enumerated() {
-            if byte == 0xF4, let escape = JSONHalves.escape(text[index...]) {
-                bytes.append(contentsOf: text[start..<index])
-                bytes += escape
-                start = index + 4
+            if byte == lead, let escape = JSONHalves.escape(text[index...], halves) {
+                append(contentsOf: text[start..<index])
+                self += escape
+                start = index + halves.byteCount
                 continue
             }
             guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else {
                 continue
             }
-            bytes.append(contentsOf: text[start..<index])
+            append(contentsOf: text[start..<index])
             start = index + 1
             switch byte {
-            case 0x08: bytes += [UInt8(ascii: "\\"), UInt8(ascii: "b")]
-            case 0x09: bytes += [UInt8(ascii: "\\"), UInt8(ascii: "t")]
-            case 0x0A: bytes += [UInt8(ascii: "\\"), UInt8(ascii: "n")]
-            case 0x0C: bytes += [UInt8(ascii: "\\"), UInt8(ascii: "f")]
-            case 0x0D: bytes += [UInt8(ascii: "\\"), UInt8(ascii: "r")]
+            case 0x08: self += [UInt8(ascii: "\\"), UInt8(ascii: "b")]
+            case 0x09: self += [UInt8(ascii: "\\"), UInt8(ascii: "t")]
+            case 0x0A: self += [UInt8(ascii: "\\"), UInt8(ascii: "n")]
+            case 0x0C: self += [UInt8(ascii: "\\"), UInt8(ascii: "f")]
+            case 0x0D: self += [UInt8(ascii: "\\"), UInt8(ascii: "r")]
             case 0..<0x20:
-                bytes += Array("\\u00\(byte < 0x10 ? "0" : "")\(String(byte, radix: 16))".utf8)
-            default: bytes += [UInt8(ascii: "\\"), byte]
+                self += Array("\\u00\(byte < 0x10 ? "0" : "")\(String(byte, radix: 16))".utf8)
+            default: self += [UInt8(ascii: "\\"), byte]
             }
         }
-        bytes.append(contentsOf: text[start...])
+        append(contentsOf: text[start...])
+        append(UInt8(ascii: "\""))
     }
 }
 

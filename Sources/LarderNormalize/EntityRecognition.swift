@@ -74,7 +74,7 @@ extension EntityRecognizing {
         json.append(UInt8(ascii: "{"))
         for (index, field) in fields.enumerated() {
             if index > 0 { json.append(UInt8(ascii: ",")) }
-            field.name.withUnsafeBytes { JSONText.append($0, to: &json) }
+            field.name.withUnsafeBytes { json.append(jsonString: $0, halves: .wtf8) }
             json.append(UInt8(ascii: ":"))
             guard let value = member(field.name, of: object) else { return false }
             guard field.inner.isEmpty else {
@@ -161,7 +161,7 @@ extension EntityRecognition {
         if isInteger(text) {
             json += text
         } else {
-            text.withUnsafeBytes { JSONText.append($0, to: &json) }
+            text.withUnsafeBytes { json.append(jsonString: $0, halves: .wtf8) }
         }
     }
 }

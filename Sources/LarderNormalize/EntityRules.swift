@@ -177,7 +177,7 @@ extension EntityRules {
             for field in fields {
                 guard let place = url.fields.firstIndex(of: field) else { return nil }
                 json.append(UInt8(ascii: json.isEmpty ? "{" : ","))
-                Array(field.utf8).withUnsafeBytes { JSONText.append($0, to: &json) }
+                Array(field.utf8).withUnsafeBytes { json.append(jsonString: $0, halves: .wtf8) }
                 json.append(UInt8(ascii: ":"))
                 EntityRecognition.append(keyText: Array(texts[place].utf8), to: &json)
             }

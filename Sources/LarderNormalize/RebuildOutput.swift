@@ -108,7 +108,7 @@ extension RebuildOutput {
 
     mutating func appendString(_ source: [UInt8], _ text: Range<Int>) {
         work += text.count
-        source.withUnsafeBytes { JSONText.append($0.part(text), to: &bytes) }
+        source.withUnsafeBytes { bytes.append(jsonString: $0.part(text), halves: .wtf8) }
     }
 
     mutating func appendNull() { bytes += Array("null".utf8) }
@@ -120,7 +120,7 @@ extension RebuildOutput {
         if let last = solid(before: count), bytes[last] != UInt8(ascii: "{") {
             bytes.append(UInt8(ascii: ","))
         }
-        source.withUnsafeBytes { JSONText.append($0.part(name), to: &bytes) }
+        source.withUnsafeBytes { bytes.append(jsonString: $0.part(name), halves: .wtf8) }
         bytes.append(UInt8(ascii: ":"))
     }
 
