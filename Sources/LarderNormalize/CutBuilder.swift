@@ -98,7 +98,7 @@ struct Occurrence: Sendable {
     /// The entity's item on the tape.
     let item: Int
     /// The number of its shape.
-    let shape: Int
+    var shape: Int
     /// The next occurrence that is not inside this one.
     var next = 0
     /// The next occurrence of the same key; -1 if this is the last.

@@ -34,24 +34,16 @@ package final class Split: Sendable {
         tape = run.recognition.tape
         firstOccurrences = run.firstOccurrences
         let writer = SkeletonWriter(run.selection)
-        occurrences = run.occurrences.map { $0.with(shape: writer.shapeNumbers[$0.shape]) }
+        var occurrences = run.occurrences
+        for index in occurrences.indices {
+            occurrences[index].shape = writer.shapeNumbers[occurrences[index].shape]
+        }
+        self.occurrences = occurrences
         do throws(NormalizeError) {
             skeleton = try Skeleton(writer.written())
         } catch {
             preconditionFailure("what was written is read: \(error.message)")
         }
-    }
-}
-
-extension Occurrence {
-    fileprivate func with(shape: Int) -> Occurrence {
-        Occurrence(
-            key: key,
-            item: item,
-            shape: shape,
-            next: next,
-            sibling: sibling
-        )
     }
 }
 

@@ -38,13 +38,12 @@ struct SplitRun {
         let root = recognition.tape.items[0]
         // Only an object can be the entity of a given key.
         guard rootKey == nil ? root.isContainer : root.kind == .beginObject else { return true }
-        return visit(0, position: 0)
+        return visit(0)
     }
 
-    /// Visits a container; `position` is its place among the members of what holds it.
-    private mutating func visit(_ item: Int, position: Int) -> Bool {
+    private mutating func visit(_ item: Int) -> Bool {
         guard recognition.tape.items[item].kind == .beginObject else {
-            return visitElements(of: item)
+            return visitChildren(of: item)
         }
         if item == 0, let rootKey {
             return enter(item, rootKey, type: Array(rootKey.type.utf8))
@@ -54,43 +53,22 @@ struct SplitRun {
         case .keyless:
             report.keylessCount += 1
             if report.keylessSample == nil { report.keylessSample = pointer }
-            return visitMembers(of: item, list: -1, shape: -1)
-        case .embedded: return visitMembers(of: item, list: -1, shape: -1)
+            return visitChildren(of: item)
+        case .embedded: return visitChildren(of: item)
         }
     }
 
-    private mutating func visitElements(of item: Int) -> Bool {
-        levels.append(Level(node: item == 0 ? 0 : -1))
-        defer { levels.removeLast() }
-        var child = item + 1
-        var position = 0
-        let end = Int(recognition.tape.items[item].next)
-        while child < end {
-            if recognition.tape.items[child].isContainer {
-                steps.append(EntityRecognition.Step(item: child, position: position))
-                defer { steps.removeLast() }
-                guard visit(child, position: position) else { return false }
-            }
-            position += 1
-            child = Int(recognition.tape.items[child].next)
-        }
-        return true
-    }
-
-    private mutating func visitMembers(of item: Int, list: Int, shape: Int) -> Bool {
+    /// Visits the containers among the members or elements of one.
+    private mutating func visitChildren(of item: Int, list: Int = -1, shape: Int = -1) -> Bool {
         levels.append(Level(node: item == 0 ? 0 : -1, list: list, shape: shape))
         defer { levels.removeLast() }
-        var child = item + 1
-        var position = 0
-        let end = Int(recognition.tape.items[item].next)
-        while child < end {
-            if recognition.tape.items[child].isContainer {
-                steps.append(EntityRecognition.Step(item: child, position: -1 - position))
-                defer { steps.removeLast() }
-                guard visit(child, position: position) else { return false }
-            }
-            position += 1
-            child = Int(recognition.tape.items[child].next)
+        let isObject = recognition.tape.items[item].kind == .beginObject
+        for (index, child) in recognition.tape.children(of: item).enumerated()
+        where recognition.tape.items[child].isContainer {
+            let position = isObject ? -1 - index : index
+            steps.append(EntityRecognition.Step(item: child, position: position))
+            defer { steps.removeLast() }
+            guard visit(child) else { return false }
         }
         return true
     }
@@ -111,7 +89,7 @@ extension SplitRun {
             Occurrence(key: keyNumber(key), item: item, shape: shape)
         )
         depth += 1
-        let isGood = visitMembers(of: item, list: list, shape: shape)
+        let isGood = visitChildren(of: item, list: list, shape: shape)
         depth -= 1
         occurrences[number].next = occurrences.count
         return isGood
