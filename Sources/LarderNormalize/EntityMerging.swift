@@ -213,7 +213,10 @@ extension EntityMerging {
         var changed: [String] = []
         form.number(members.count)
         for member in members {
-            let name = write(nameOf: member, to: &form)
+            let name = withName(of: member) { name in
+                form.data(name)
+                return form.count - name.count..<form.count
+            }
             withValue(of: member) { value, hasReferences in
                 form.number(value.count << 1 | (hasReferences ? 1 : 0))
                 let start = form.count
@@ -236,29 +239,14 @@ extension EntityMerging {
     /// An answer that has the entity twice may have come back to what was held.
     private mutating func restoreUnchanged() {
         for place in members.indices where members[place].held >= 0 {
-            guard case .held = members[place].source else {
-                let held = Member(held: members[place].held, name: -1, source: .held)
-                guard let now = text(of: members[place]), let before = text(of: held) else {
-                    continue
-                }
-                if now.isSame(as: before) { members[place].source = .held }
-                continue
+            if case .held = members[place].source { continue }
+            let held = Member(held: members[place].held, name: -1, source: .held)
+            if let now = text(of: members[place]), let before = text(of: held),
+                now.isSame(as: before)
+            {
+                members[place].source = .held
             }
         }
-    }
-
-    private func write(nameOf member: Member, to form: inout FormWriter) -> Range<Int> {
-        if let base, member.held >= 0 {
-            base.bytes.withUnsafeBytes { form.data($0.part(base.members[member.held].name)) }
-        } else {
-            split.skeleton.bytes.withUnsafeBytes {
-                form.data($0.part(split.skeleton.names[member.name]))
-            }
-        }
-        let count =
-            member.held >= 0
-            ? base?.members[member.held].name.count ?? 0 : split.skeleton.names[member.name].count
-        return form.count - count..<form.count
     }
 
     /// Calls `body` with the bytes of a member's value as they are stored.
@@ -308,21 +296,22 @@ extension EntityMerging {
     }
 
     private func isNamed(_ name: UnsafeRawBufferPointer, _ member: Member) -> Bool {
-        if let base, member.held >= 0 {
-            return base.bytes.withUnsafeBytes {
-                $0.hasBytes(base.members[member.held].name, name)
-            }
-        }
-        return split.skeleton.bytes.withUnsafeBytes {
-            $0.hasBytes(split.skeleton.names[member.name], name)
-        }
+        withName(of: member) { $0.hasBytes(0..<$0.count, name) }
     }
 
-    private func name(of member: Member) -> [UInt8] {
+    private func name(of member: Member) -> [UInt8] { withName(of: member) { Array($0) } }
+
+    /// Calls `body` with the bytes of a member's name.
+    private func withName<Result>(
+        of member: Member,
+        _ body: (UnsafeRawBufferPointer) -> Result
+    ) -> Result {
         if let base, member.held >= 0 {
-            return Array(base.bytes[base.members[member.held].name])
+            return base.bytes.withUnsafeBytes { body($0.part(base.members[member.held].name)) }
         }
-        return Array(split.skeleton.bytes[split.skeleton.names[member.name]])
+        return split.skeleton.bytes.withUnsafeBytes {
+            body($0.part(split.skeleton.names[member.name]))
+        }
     }
 }
 
