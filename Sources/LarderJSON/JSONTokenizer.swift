@@ -204,14 +204,12 @@ package struct JSONToken: Equatable, Sendable {
 ///
 /// So a text that was cut off is found, though not each that is wrong (``JSONValidator``).
 package struct JSONEnding: Sendable {
-    private var depth = 0
-    private var isInString = false
-    private var isEscaped = false
+    private var brackets = JSONBrackets()
     private var start: [UInt8] = []
 
     package init() {}
 
-    package var isCutOff: Bool { (depth > 0 || isInString) && !isWide }
+    package var isCutOff: Bool { (brackets.level > 0 || brackets.isInString) && !isWide }
 
     /// Whether the bytes begin with a mark of UTF-16 or UTF-32, so that they are not JSON.
     private var isWide: Bool {
@@ -221,16 +219,43 @@ package struct JSONEnding: Sendable {
 
     package mutating func take(_ bytes: [UInt8]) {
         if start.count < 4 { start += bytes.prefix(4 - start.count) }
-        for byte in bytes {
-            if isEscaped {
+        bytes.withUnsafeBytes { brackets.add($0) }
+    }
+}
+
+/// Counts the brackets of a JSON text outside of its strings.
+///
+/// The text may come in pieces, and without some of its values.
+package struct JSONBrackets: Sendable {
+    /// How many arrays and objects are open.
+    private(set) var level = 0
+    /// The most that were open at the same time.
+    package private(set) var depth = 0
+    private(set) var isInString = false
+    private var isEscaped = false
+
+    package init() {}
+
+    /// The nesting depth of a whole text.
+    package static func depth(of text: UnsafeRawBufferPointer) -> Int {
+        var brackets = JSONBrackets()
+        brackets.add(text)
+        return brackets.depth
+    }
+
+    package mutating func add(_ text: UnsafeRawBufferPointer) {
+        for byte in text {
+            guard !isEscaped else {
                 isEscaped = false
                 continue
             }
             switch byte {
             case UInt8(ascii: "\""): isInString.toggle()
             case UInt8(ascii: "\\"): isEscaped = isInString
-            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += isInString ? 0 : 1
-            case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= isInString ? 0 : 1
+            case UInt8(ascii: "["), UInt8(ascii: "{"):
+                level += isInString ? 0 : 1
+                depth = max(depth, level)
+            case UInt8(ascii: "]"), UInt8(ascii: "}"): level -= isInString ? 0 : 1
             default: break
             }
         }

@@ -90,8 +90,8 @@ package struct EntityBody: Sendable {
 
 extension EntityBody.Member {
     fileprivate func depth(in bytes: UnsafeRawBufferPointer) -> Int {
-        guard hasReferences else { return NestingDepth.of(bytes.part(value)) }
-        var nesting = NestingDepth()
+        guard hasReferences else { return JSONBrackets.depth(of: bytes.part(value)) }
+        var nesting = JSONBrackets()
         var parts = ReferenceText(value)
         while true {
             switch parts.next(in: bytes) {

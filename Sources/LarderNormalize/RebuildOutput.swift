@@ -44,7 +44,7 @@ struct RebuildOutput {
 
     /// Whether it is deeper than answers may be; it is read for that only where it may be.
     var isTooDeep: Bool {
-        isDeep && bytes.withUnsafeBytes { NestingDepth.of($0) } > Limits.jsonDepthMax
+        isDeep && bytes.withUnsafeBytes { JSONBrackets.depth(of: $0) } > Limits.jsonDepthMax
     }
 
     /// How many members may still be looked at.

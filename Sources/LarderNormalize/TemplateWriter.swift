@@ -1,3 +1,4 @@
+import LarderJSON
 import LarderModel
 
 extension Split {
@@ -53,7 +54,7 @@ private struct TemplateWriter {
         let roots = split.roots
         form.number(roots.count)
         var start = 0
-        var nesting = NestingDepth()
+        var nesting = JSONBrackets()
         for root in roots {
             let entity = split.tape.items[split.occurrences[root].item]
             let text = bytes.part(start..<Int(entity.start))
