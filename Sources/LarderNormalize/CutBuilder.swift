@@ -92,7 +92,7 @@ struct ReferenceText {
 }
 
 /// A place in an answer that holds an entity.
-struct Occurrence: Sendable {
+struct Occurrence: FlatTreeElement, Sendable {
     /// The number of its key.
     let key: Int
     /// The entity's item on the tape.

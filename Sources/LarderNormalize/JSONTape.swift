@@ -6,19 +6,20 @@ import LarderModel
 /// One pass over the bytes builds it, so that nothing is parsed twice.
 struct JSONTape: Sendable {
     /// A value, and the name before it if it is a member.
-    struct Item: Sendable {
+    struct Item: FlatTreeElement, Sendable {
         var start: UInt32
         var end: UInt32
         /// The name with its quotation marks; both 0 if the value is not a member.
         var nameStart: UInt32
         var nameEnd: UInt32
-        /// The next item that is not inside this one.
-        var next: UInt32
+        /// The number of ``next``.
+        fileprivate var after: UInt32
         var kind: JSONToken.Kind
         /// Whether a string, or the name, has a backslash.
         var hasEscapes: Bool
         var nameHasEscapes: Bool
 
+        var next: Int { Int(after) }
         var range: Range<Int> { Int(start)..<Int(end) }
         /// The bytes between the quotation marks of a string.
         var content: Range<Int> { Int(start) + 1..<Int(end) - 1 }
@@ -51,7 +52,7 @@ struct JSONTape: Sendable {
             case .endObject, .endArray:
                 guard let index = open.popLast() else { preconditionFailure("it was opened") }
                 items[Int(index)].end = UInt32(token.range.upperBound)
-                items[Int(index)].next = UInt32(items.count)
+                items[Int(index)].after = UInt32(items.count)
                 continue
             case .beginObject, .beginArray: open.append(UInt32(items.count))
             case .string, .number, .true, .false, .null: break
@@ -63,7 +64,7 @@ struct JSONTape: Sendable {
                     end: UInt32(token.range.upperBound),
                     nameStart: UInt32(name?.range.lowerBound ?? 0),
                     nameEnd: UInt32(name?.range.upperBound ?? 0),
-                    next: UInt32(items.count + 1),
+                    after: UInt32(items.count + 1),
                     kind: token.kind,
                     hasEscapes: token.hasEscapes,
                     nameHasEscapes: name?.hasEscapes ?? false
@@ -80,20 +81,34 @@ struct JSONTape: Sendable {
     subscript(index: Int) -> Item { items[index] }
 
     /// The items of the members or the elements of a container.
-    func children(of index: Int) -> Children {
-        Children(tape: self, position: index + 1, end: Int(items[index].next))
+    func children(of index: Int) -> Siblings<Item> {
+        items.siblings(in: index + 1..<items[index].next)
     }
+}
 
-    struct Children: Sequence, IteratorProtocol {
-        let tape: JSONTape
-        var position: Int
-        let end: Int
+/// An element of a tree that is a flat list in document order: what is inside of it follows it.
+protocol FlatTreeElement {
+    /// The index of the next element that is not inside this one.
+    var next: Int { get }
+}
 
-        mutating func next() -> Int? {
-            guard position < end else { return nil }
-            defer { position = Int(tape.items[position].next) }
-            return position
-        }
+/// The indices of elements of a flat tree that are not inside each other.
+struct Siblings<Node: FlatTreeElement>: Sequence, IteratorProtocol {
+    fileprivate let elements: [Node]
+    fileprivate var position: Int
+    fileprivate let end: Int
+
+    mutating func next() -> Int? {
+        guard position < end else { return nil }
+        defer { position = elements[position].next }
+        return position
+    }
+}
+
+extension Array where Element: FlatTreeElement {
+    /// The elements of a range that are not inside others of it.
+    func siblings(in range: Range<Int>) -> Siblings<Element> {
+        Siblings(elements: self, position: range.lowerBound, end: range.upperBound)
     }
 }
 
@@ -106,10 +121,10 @@ extension JSONTape {
     ) -> Int? {
         var found: Int?
         var position = index + 1
-        let end = Int(items[index].next)
+        let end = items[index].next
         while position < end {
             if isNamed(name, position, in: bytes) { found = position }
-            position = Int(items[position].next)
+            position = items[position].next
         }
         return found
     }

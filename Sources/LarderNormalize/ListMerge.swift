@@ -189,11 +189,9 @@ struct SlotMatching {
         }
         if slots == nil {
             var table: [EntityKey: Int] = [:]
-            var slot = range.lowerBound
-            while slot < range.upperBound {
+            for slot in template.slots.siblings(in: range) {
                 let key = template.keys[template.slots[slot].key]
                 if table[key] == nil { table[key] = slot }
-                slot = template.slots[slot].next
             }
             slots = table
         }

@@ -154,8 +154,8 @@ extension RebuildRun {
         var exception = slot.exceptions.lowerBound
         var child = firstChild
         for index in 0..<shape.positions.count {
-            let children = Children(of: slot, at: index, from: child, template)
-            child = children.range.upperBound
+            let children = children(of: slot, at: index, from: child)
+            child = children.upperBound
             output.append(skeleton.bytes, skeleton.pieces[shape.firstPiece + index])
             let member = skeleton.positions[shape.positions.lowerBound + index]
             let name = skeleton.names[skeleton.memberNames[list.members.lowerBound + member]]
@@ -196,19 +196,17 @@ extension RebuildRun {
         return .shown
     }
 
-    /// The slots at one position of a slot.
-    private struct Children {
-        let range: Range<Int>
-
-        init(of slot: Template.Slot, at position: Int, from first: Int, _ template: Template) {
-            var next = first
-            while next < slot.next, template.slots[next].position == position {
-                next = template.slots[next].next
-            }
-            range = first..<next
+    /// The slots at one position of a slot, of which the first would be `first`.
+    private func children(
+        of slot: Template.Slot,
+        at position: Int,
+        from first: Int
+    ) -> Range<Int> {
+        var next = first
+        while next < slot.next, template.slots[next].position == position {
+            next = template.slots[next].next
         }
-
-        init() { range = 0..<0 }
+        return first..<next
     }
 
     /// The slot's own texts of a member, if it has any and they still count.
@@ -217,7 +215,7 @@ extension RebuildRun {
         _ exception: inout Int,
         _ slot: Template.Slot,
         _ place: Int,
-        _ children: Children
+        _ children: Range<Int>
     ) -> Range<Int>? {
         // Skips exceptions of members that the entity no longer has.
         while exception < slot.exceptions.upperBound,
@@ -231,27 +229,20 @@ extension RebuildRun {
         let digest = template.exceptions[exception].digest
         exception += 1
         guard finders[slot.key]?.digest(ofMember: place) == digest else { return nil }
-        var count = 1
-        var child = children.range.lowerBound
-        while child < children.range.upperBound {
-            count += 1
-            child = template.slots[child].next
-        }
+        let count = template.slots.siblings(in: children).reduce(1) { count, _ in count + 1 }
         return texts.count == count ? texts : nil
     }
 
     /// Shows the slot's own texts, and the slots between them.
     private mutating func show<Failure: Error>(
         _ texts: Range<Int>,
-        _ children: Children,
+        _ children: Range<Int>,
         _ find: (EntityKey) throws(Failure) -> FoundEntity
     ) throws(Failure) -> EntityPresence {
-        var child = children.range.lowerBound
-        for text in texts.dropLast() {
+        for (text, child) in zip(texts.dropLast(), template.slots.siblings(in: children)) {
             output.append(template.bytes, template.texts[text])
             let standing = settle(try show(slot: child, find), of: key(of: child))
             guard case .shown = standing else { return standing }
-            child = template.slots[child].next
         }
         output.append(template.bytes, template.texts[texts.upperBound - 1])
         return .shown
@@ -266,7 +257,7 @@ extension RebuildRun {
     private mutating func show<Failure: Error>(
         _ value: EntityBody.Member,
         of body: EntityBody,
-        _ children: Children,
+        _ children: Range<Int>,
         at nodes: [Int],
         _ find: (EntityKey) throws(Failure) -> FoundEntity
     ) throws(Failure) -> EntityPresence {
@@ -275,7 +266,7 @@ extension RebuildRun {
             return .shown
         }
         var parts = ReferenceText(value.value)
-        var slots = SlotMatching(children.range, template)
+        var slots = SlotMatching(children, template)
         var places: ValuePlaces?
         var number = 0
         while true {
@@ -327,7 +318,7 @@ extension RebuildRun {
             output.beginMember(body.bytes, value.name)
             let node = skeleton.memberNodes[members.lowerBound + added.member]
             let nodes = node < 0 ? [] : [node]
-            let standing = try show(value, of: body, Children(), at: nodes, find)
+            let standing = try show(value, of: body, 0..<0, at: nodes, find)
             guard case .shown = standing else { return standing }
         }
         return .shown
@@ -367,7 +358,7 @@ extension RebuildRun {
             }
             output.beginMember(skeleton.bytes, name)
             let value = body.members[place]
-            let standing = try show(value, of: body, Children(), at: member.nodes, find)
+            let standing = try show(value, of: body, 0..<0, at: member.nodes, find)
             guard case .shown = standing else {
                 if case .deleted = standing { output.returnTo(mark) }
                 return standing

@@ -153,12 +153,12 @@ extension SelectionBuilder {
     ) {
         var start = Int(tape.items[object].start)
         var position = object + 1
-        let end = Int(tape.items[object].next)
+        let end = tape.items[object].next
         while position < end {
             let item = tape.items[position]
             guard body(start..<Int(item.start)) else { return }
             start = Int(item.end)
-            position = Int(item.next)
+            position = item.next
         }
         _ = body(start..<Int(tape.items[object].end))
     }

@@ -73,7 +73,7 @@ extension Split {
             self.split = split
             let object = split.occurrences[occurrence].item
             item = object + 1
-            end = Int(split.tape.items[object].next)
+            end = split.tape.items[object].next
             inner = occurrence + 1
             innerEnd = split.occurrences[occurrence].next
         }
@@ -81,7 +81,7 @@ extension Split {
         mutating func next() -> Member? {
             guard item < end else { return nil }
             let first = inner
-            let after = Int(split.tape.items[item].next)
+            let after = split.tape.items[item].next
             while inner < innerEnd, split.occurrences[inner].item < after {
                 inner = split.occurrences[inner].next
             }
@@ -97,13 +97,11 @@ extension Split {
     func cut(_ member: Member, _ bytes: UnsafeRawBufferPointer, to builder: inout CutBuilder) {
         let item = tape.items[member.item]
         var start = Int(item.start)
-        var occurrence = member.inner.lowerBound
-        while occurrence < member.inner.upperBound {
+        for occurrence in occurrences.siblings(in: member.inner) {
             let entity = tape.items[occurrences[occurrence].item]
             builder.text(bytes.part(start..<Int(entity.start)))
             builder.reference(keys[occurrences[occurrence].key])
             start = Int(entity.end)
-            occurrence = occurrences[occurrence].next
         }
         builder.text(bytes.part(start..<Int(item.end)))
     }

@@ -21,7 +21,7 @@ package import LarderModel
 ///        2 × member + 1, digest: not shown
 /// ```
 package final class Template: Sendable {
-    struct Slot: Sendable {
+    struct Slot: FlatTreeElement, Sendable {
         let key: Int
         let shape: Int
         /// The position in the shape of what holds it.
@@ -199,11 +199,9 @@ extension Template {
     /// The distinct entities in the answer's own text, and in the own texts of its slots.
     package func references(_ skeleton: Skeleton) -> [Reference] {
         var found = References()
-        var slot = 0
-        while slot < slots.count {
+        for slot in slots.siblings(in: slots.indices) {
             add(slot, skeleton, to: &found)
             addOwn(in: slot, skeleton, to: &found)
-            slot = slots[slot].next
         }
         return found.order.map { key in
             Reference(key: keys[key], place: .answer(lists: found.lists[key] ?? []))
@@ -231,11 +229,9 @@ extension Template {
         for exception in exceptions[slots[slot].exceptions] {
             if case .own(let position, _) = exception.kind { own.insert(position) }
         }
-        var child = slot + 1
-        while child < slots[slot].next {
+        for child in slots.siblings(in: slot + 1..<slots[slot].next) {
             if own.contains(slots[child].position) { add(child, skeleton, to: &found) }
             addOwn(in: child, skeleton, to: &found)
-            child = slots[child].next
         }
     }
 }

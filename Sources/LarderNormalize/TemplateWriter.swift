@@ -51,7 +51,7 @@ private struct TemplateWriter {
 
     mutating func writeAll() {
         writeKeys()
-        let roots = split.roots
+        let roots = Array(split.occurrences.siblings(in: split.occurrences.indices))
         form.number(roots.count)
         var start = 0
         var nesting = JSONBrackets()
@@ -118,22 +118,16 @@ private struct TemplateWriter {
         let exceptions = exceptions(of: number)
         form.number(occurrence.shape << 1 | (exceptions.isEmpty ? 0 : 1))
         if !exceptions.isEmpty { write(exceptions) }
-        var count = 0
-        var child = number + 1
-        while child < occurrence.next {
-            count += 1
-            child = split.occurrences[child].next
-        }
+        let children = split.occurrences.siblings(in: number + 1..<occurrence.next)
+        let count = children.reduce(0) { count, _ in count + 1 }
         form.number(count)
         guard count > 0 else { return }
         var position = 0
-        for member in split.members(of: number) where !member.inner.isEmpty {
-            var child = member.inner.lowerBound
-            while child < member.inner.upperBound {
+        for member in split.members(of: number) {
+            for child in split.occurrences.siblings(in: member.inner) {
                 form.number(member.position - position)
                 position = member.position
                 write(slot: child)
-                child = split.occurrences[child].next
             }
         }
     }
@@ -156,12 +150,10 @@ private struct TemplateWriter {
         let item = split.tape.items[member.item]
         var texts: [Range<Int>] = []
         var start = Int(item.start)
-        var child = member.inner.lowerBound
-        while child < member.inner.upperBound {
+        for child in split.occurrences.siblings(in: member.inner) {
             let entity = split.tape.items[split.occurrences[child].item]
             texts.append(start..<Int(entity.start))
             start = Int(entity.end)
-            child = split.occurrences[child].next
         }
         texts.append(start..<Int(item.end))
         form.number(texts.count)
@@ -276,18 +268,5 @@ extension EntityBody.Member {
     /// Digest of the value, as exceptions store it.
     func digest(in bytes: UnsafeRawBufferPointer) -> UInt64 {
         Digest.of(bytes.part(value), seed: hasReferences ? 1 : 0)
-    }
-}
-
-extension Split {
-    /// The top-level occurrences of the answer.
-    fileprivate var roots: [Int] {
-        var roots: [Int] = []
-        var occurrence = 0
-        while occurrence < occurrences.count {
-            roots.append(occurrence)
-            occurrence = occurrences[occurrence].next
-        }
-        return roots
     }
 }
