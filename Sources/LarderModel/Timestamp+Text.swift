@@ -76,17 +76,18 @@ extension Timestamp {
             let year = number(bytes[0..<4]), let month = number(bytes[5..<7]),
             let day = number(bytes[8..<10]), let hour = number(bytes[11..<13]),
             let minute = number(bytes[14..<16]), let second = number(bytes[17..<19]),
-            let millisecond = bytes.count == 24 ? number(bytes[20..<23]) : 0,
-            let time = CivilTime(
-                year: year,
-                month: month,
-                day: day,
-                hour: hour,
-                minute: minute,
-                second: second,
-                millisecond: millisecond
-            )
+            let millisecond = bytes.count == 24 ? number(bytes[20..<23]) : 0
         else { return nil }
+        let time = CivilTime(
+            year: year,
+            month: month,
+            day: day,
+            hour: hour,
+            minute: minute,
+            second: second,
+            millisecond: millisecond
+        )
+        guard time.isValid else { return nil }
         self = time.timestamp
     }
 
@@ -171,7 +172,7 @@ private func civilTime(_ day: Int?, _ month: Bytes, _ year: Int?, _ clock: Bytes
         let month = monthNames.firstIndex(where: { $0.utf8.elementsEqual(month) }),
         let hour = number(times[0]), let minute = number(times[1]), let second = number(times[2])
     else { return nil }
-    return CivilTime(
+    let time = CivilTime(
         year: year,
         month: month + 1,
         day: day,
@@ -179,6 +180,7 @@ private func civilTime(_ day: Int?, _ month: Bytes, _ year: Int?, _ clock: Bytes
         minute: minute,
         second: second
     )
+    return time.isValid ? time : nil
 }
 
 /// A moment of the wall clock: milliseconds since 1970-01-01T00:00:00Z.
@@ -234,47 +236,15 @@ struct CivilTime: Equatable {
     var hour: Int
     var minute: Int
     var second: Int
-    var millisecond: Int
+    var millisecond = 0
 
-    /// Nil for a day that its month does not have and a time that no day has; a second may be 60.
-    init?(
-        year: Int,
-        month: Int,
-        day: Int,
-        hour: Int,
-        minute: Int,
-        second: Int,
-        millisecond: Int = 0
-    ) {
-        guard (1...12).contains(month), (1...Self.days(in: month, of: year)).contains(day),
-            (0...23).contains(hour), (0...59).contains(minute), (0...60).contains(second),
-            (0...999).contains(millisecond)
-        else { return nil }
-        self.year = year
-        self.month = month
-        self.day = day
-        self.hour = hour
-        self.minute = minute
-        self.second = second
-        self.millisecond = millisecond
-    }
-
-    init(_ moment: Timestamp) {
-        let (days, rest) = moment.milliseconds.flooredDivision(by: 86_400_000)
-        let shifted = Int(days) + 719_468
-        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-        let dayOfEra = shifted - era * 146_097
-        let yearOfEra =
-            (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let shiftedMonth = (5 * dayOfYear + 2) / 153
-        day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
-        month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
-        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-        hour = Int(rest / 3_600_000)
-        minute = Int(rest / 60_000 % 60)
-        second = Int(rest / 1_000 % 60)
-        millisecond = Int(rest % 1_000)
+    /// False for a day that its month does not have and a time that no day has; a second may be 60.
+    var isValid: Bool {
+        guard (1...12).contains(month), (1...Self.days(in: month, of: year)).contains(day) else {
+            return false
+        }
+        return (0...23).contains(hour) && (0...59).contains(minute) && (0...60).contains(second)
+            && (0...999).contains(millisecond)
     }
 
     private static func days(in month: Int, of year: Int) -> Int {
@@ -301,6 +271,26 @@ struct CivilTime: Equatable {
     var timestamp: Timestamp {
         let seconds = Int64(dayNumber) * 86_400 + Int64(hour * 3_600 + minute * 60 + second)
         return Timestamp(milliseconds: seconds * 1_000 + Int64(millisecond))
+    }
+}
+
+extension CivilTime {
+    init(_ moment: Timestamp) {
+        let (days, rest) = moment.milliseconds.flooredDivision(by: 86_400_000)
+        let shifted = Int(days) + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra =
+            (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
+        month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        hour = Int(rest / 3_600_000)
+        minute = Int(rest / 60_000 % 60)
+        second = Int(rest / 1_000 % 60)
+        millisecond = Int(rest % 1_000)
     }
 }
 
