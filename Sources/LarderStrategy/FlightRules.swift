@@ -57,9 +57,7 @@ package struct FlightRules: Equatable, Sendable {
 
     /// Whether an Accept value names JSON and neither HTML nor everything.
     static func acceptsOnlyJSON(_ accept: String) -> Bool {
-        let types = accept.split(separator: ",").map { range in
-            range.prefix(while: { $0 != ";" }).filter { $0 != " " && $0 != "\t" }.lowercased()
-        }
+        let types = accept.split(separator: ",").map { String($0).mediaEssence }
         let namesJSON = types.contains { $0.hasSuffix("/json") || $0.hasSuffix("+json") }
         return namesJSON && !types.contains { $0 == "*/*" || isHTML($0) }
     }

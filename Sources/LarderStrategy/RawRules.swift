@@ -55,9 +55,8 @@ package struct RawRules: Equatable, Sendable {
     /// - An argument that cannot be read counts as zero, the strictest value.
     package init(_ policy: FetchPolicy, control: String, accept: String? = nil) {
         self.policy = policy
-        let types = accept?.lowercased().utf8.split(separator: UInt8(ascii: ",")) ?? []
-        let names = types.map { $0.prefix { $0 != UInt8(ascii: ";") }.trimmed }
-        isEventStream = !names.isEmpty && names.allSatisfy { $0 == "text/event-stream" }
+        let types = (accept ?? "").split(separator: ",").map { String($0).mediaEssence }
+        isEventStream = !types.isEmpty && types.allSatisfy { $0 == "text/event-stream" }
         isKept = !isEventStream
         for directive in CacheDirective.list(control) {
             let time = directive.argument.map { Duration(deltaSeconds: $0) ?? .zero }

@@ -303,7 +303,6 @@ extension AnswerHead {
     ]
 
     fileprivate var isOpenStream: Bool {
-        let type = headers["Content-Type"]?.prefix(while: { $0 != ";" && $0 != " " }).lowercased()
-        return type.map { Self.openTypes.contains($0) } ?? false
+        Self.openTypes.contains(headers["Content-Type"]?.mediaEssence ?? "")
     }
 }
