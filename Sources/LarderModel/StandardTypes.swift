@@ -10,6 +10,11 @@ extension Int64 {
     }
 }
 
+extension Duration {
+    /// The pause doubled so many times: above each of our longest pauses, and far below an overflow.
+    package func doubled(_ times: Int) -> Duration { self * (1 << min(max(times, 0), 16)) }
+}
+
 extension Array where Element: Hashable {
     /// Each element once, in the order of their first appearance.
     package var unique: [Element] {

@@ -300,7 +300,7 @@ package struct FlightMachine: Equatable, Sendable {
         _ randomUnit: Double
     ) -> Duration? {
         guard mayRetry, retries < Limits.retriesMax else { return nil }
-        let ceiling = Limits.retryBase * (1 << retries)
+        let ceiling = Limits.retryBase.doubled(retries)
         let pause = max(asked, Limits.retryMin, ceiling * randomUnit)
         guard pause <= Limits.retryAfterMax, pause < remaining else { return nil }
         retries += 1

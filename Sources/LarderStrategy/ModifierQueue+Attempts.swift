@@ -269,9 +269,8 @@ extension ModifierQueue {
     ///
     /// The pause is at most ``Limits/modifierRetryMax`` and at least ``Limits/modifierRetryMin``.
     static func pause(after attempts: Int32, randomUnit: Double) -> Duration {
-        // Above the longest pause, and far below an overflow.
-        let doublings = min(max(attempts, 1) - 1, 16)
-        let ceiling = min(Limits.modifierRetryMax, Limits.modifierRetryBase * (1 << doublings))
+        let doubled = Limits.modifierRetryBase.doubled(Int(attempts) - 1)
+        let ceiling = min(Limits.modifierRetryMax, doubled)
         return max(Limits.modifierRetryMin, ceiling * randomUnit)
     }
 }

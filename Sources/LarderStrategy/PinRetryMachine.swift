@@ -122,9 +122,7 @@ package struct PinRetryMachine: Equatable, Sendable {
     }
 
     static func rest(after failures: Int) -> Duration {
-        // Above the longest rest, and far below an overflow.
-        let doublings = min(max(failures, 1) - 1, 16)
-        return min(Limits.pinRetryMax, Limits.pinRetryBase * (1 << doublings))
+        min(Limits.pinRetryMax, Limits.pinRetryBase.doubled(failures - 1))
     }
 }
 

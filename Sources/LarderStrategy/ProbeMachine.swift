@@ -131,7 +131,7 @@ package struct ProbeMachine: Equatable, Sendable {
 
     /// The longest pause after so many failures in a row.
     package static func ceiling(after failures: Int) -> Duration {
-        min(Limits.probePauseBase * (1 << min(failures, failuresMax)), Limits.probePauseMax)
+        min(Limits.probePauseBase.doubled(min(failures, failuresMax)), Limits.probePauseMax)
     }
 
     /// A random pause between half of `ceiling` and all of it, as `randomUnit` in 0..<1 draws.

@@ -360,8 +360,7 @@ package struct RefreshMachine: Sendable {
 
     /// The wait after failures in a row.
     static func wait(_ interval: Duration, failures: Int) -> Duration {
-        // Above the longest wait for the shortest interval, and far below an overflow.
-        min(interval * (1 << min(failures, 16)), max(interval, Limits.refreshRetryMax))
+        min(interval.doubled(failures), max(interval, Limits.refreshRetryMax))
     }
 
     /// Sets the time of a row after its last answer or failure; a row that is late is asked soon.

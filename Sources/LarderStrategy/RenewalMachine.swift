@@ -106,8 +106,7 @@ package struct RenewalMachine: Equatable, Sendable {
         run = isSoon ? min(run + 1, Limits.renewalRunMax) : 1
         lastOrder = now
         let least = run < Limits.renewalRunMax ? .zero : Limits.renewalRunTime
-        // Above the longest pause, and far below an overflow.
-        let pause = min(Limits.renewalPauseBase * (1 << min(orders, 16)), Limits.renewalPauseMax)
+        let pause = min(Limits.renewalPauseBase.doubled(orders), Limits.renewalPauseMax)
         rest = now + max(pause, least)
         orders += 1
         checkInvariants()
