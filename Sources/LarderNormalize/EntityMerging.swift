@@ -213,25 +213,13 @@ extension EntityMerging {
         var changed: [String] = []
         form.number(members.count)
         for member in members {
-            let name = withName(of: member) { name in
-                form.data(name)
-                return form.count - name.count..<form.count
+            let row = withName(of: member) { name in
+                withValue(of: member) { form.member(name, $0, hasReferences: $1) }
             }
-            withValue(of: member) { value, hasReferences in
-                form.number(value.count << 1 | (hasReferences ? 1 : 0))
-                let start = form.count
-                form.raw(value)
-                rows.append(
-                    EntityBody.Member(
-                        name: name,
-                        value: start..<form.count,
-                        hasReferences: hasReferences
-                    )
-                )
-            }
+            rows.append(row)
             guard base != nil else { continue }
             if case .held = member.source { continue }
-            changed.append(String(decoding: form.bytes[name], as: UTF8.self))
+            changed.append(String(decoding: form.bytes[row.name], as: UTF8.self))
         }
         return (EntityBody(form, rows), changed)
     }

@@ -141,15 +141,11 @@ package struct EntityValue: Sendable {
         _ value: Value,
         to form: inout FormWriter
     ) -> EntityBody.Member {
-        form.data(name)
-        let name = form.count - name.count..<form.count
-        form.number(value.bytes.count << 1 | (value.hasReferences ? 1 : 0))
-        form.raw(value.bytes)
-        return EntityBody.Member(
-            name: name,
-            value: form.count - value.bytes.count..<form.count,
-            hasReferences: value.hasReferences
-        )
+        name.withUnsafeBytes { name in
+            value.bytes.withUnsafeBytes {
+                form.member(name, $0, hasReferences: value.hasReferences)
+            }
+        }
     }
 
     private func write(_ value: JSONValue, to builder: inout CutBuilder) {

@@ -46,6 +46,23 @@ struct FormWriter {
         bytes.append(contentsOf: data)
     }
 
+    /// Writes a member of an entity; see ``EntityBody`` for its form.
+    mutating func member(
+        _ name: UnsafeRawBufferPointer,
+        _ value: UnsafeRawBufferPointer,
+        hasReferences: Bool
+    ) -> EntityBody.Member {
+        data(name)
+        let nameEnd = count
+        number(value.count << 1 | (hasReferences ? 1 : 0))
+        raw(value)
+        return EntityBody.Member(
+            name: nameEnd - name.count..<nameEnd,
+            value: count - value.count..<count,
+            hasReferences: hasReferences
+        )
+    }
+
     /// The whole form.
     consuming func finished() -> [UInt8] {
         let check = Self.check(bytes)

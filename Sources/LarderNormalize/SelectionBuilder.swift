@@ -48,11 +48,9 @@ struct SelectionBuilder: Sendable {
     private(set) var layouts: [Layout] = []
     /// The bytes of all pieces.
     private(set) var text: [UInt8] = []
-    private(set) var names: [[UInt8]] = []
-    private(set) var types: [[UInt8]] = []
+    private(set) var names = NumberedRows()
+    private(set) var types = NumberedRows()
 
-    private var nameNumbers: [[UInt8]: Int] = [:]
-    private var typeNumbers: [[UInt8]: Int] = [:]
     private var layoutNumbers: [UInt64: [Int]] = [:]
     private var shapeNumbers: [ListLayout: Int] = [:]
 
@@ -68,19 +66,9 @@ struct SelectionBuilder: Sendable {
         let layout: Int
     }
 
-    mutating func name(_ name: [UInt8]) -> Int {
-        if let number = nameNumbers[name] { return number }
-        nameNumbers[name] = names.count
-        names.append(name)
-        return names.count - 1
-    }
+    mutating func name(_ name: [UInt8]) -> Int { names.number(name) }
 
-    mutating func type(_ type: [UInt8]) -> Int {
-        if let number = typeNumbers[type] { return number }
-        typeNumbers[type] = types.count
-        types.append(type)
-        return types.count - 1
-    }
+    mutating func type(_ type: [UInt8]) -> Int { types.number(type) }
 
     /// The node of a member's value, or of the elements of a list, below a node.
     mutating func child(of node: Int, _ step: Int) -> Int {
@@ -110,6 +98,19 @@ struct SelectionBuilder: Sendable {
         lists.append(List(type: type))
         nodes[node].lists.append(lists.count - 1)
         return lists.count - 1
+    }
+}
+
+/// Distinct rows, numbered in order.
+struct NumberedRows: Sendable {
+    private(set) var rows: [[UInt8]] = []
+    private var numbers: [[UInt8]: Int] = [:]
+
+    mutating func number(_ row: [UInt8]) -> Int {
+        if let number = numbers[row] { return number }
+        numbers[row] = rows.count
+        rows.append(row)
+        return rows.count - 1
     }
 }
 

@@ -288,27 +288,14 @@ extension Skeleton {
 /// So a map with a thousand keys takes little more space than a map with one.
 struct SkeletonWriter {
     private let selection: SelectionBuilder
-    private var nodes = Table()
-    private var lists = Table()
-    private var shapes = Table()
+    private var nodes = NumberedRows()
+    private var lists = NumberedRows()
+    private var shapes = NumberedRows()
     /// The numbers in the skeleton of the selection's nodes and lists.
     private var nodeNumbers: [Int]
     private var listNumbers: [Int]
     /// The same for its shapes.
     private(set) var shapeNumbers: [Int]
-
-    /// Distinct rows, numbered in order.
-    private struct Table {
-        private(set) var rows: [[UInt8]] = []
-        private var numbers: [[UInt8]: Int] = [:]
-
-        mutating func number(_ row: [UInt8]) -> Int {
-            if let number = numbers[row] { return number }
-            numbers[row] = rows.count
-            rows.append(row)
-            return rows.count - 1
-        }
-    }
 
     init(_ selection: SelectionBuilder) {
         self.selection = selection
@@ -364,8 +351,8 @@ struct SkeletonWriter {
     func written() -> [UInt8] {
         var form = FormWriter(.skeleton, capacity: 1_024)
         for texts in [selection.types, selection.names] {
-            form.number(texts.count)
-            for text in texts { form.data(text) }
+            form.number(texts.rows.count)
+            for text in texts.rows { form.data(text) }
         }
         for table in [lists, nodes, shapes] {
             form.number(table.rows.count)
