@@ -188,7 +188,9 @@ package struct ViewRun {
             try located(pointer) { () throws(Inapplicability.Cause) in
                 try budget.admit(names: pointer.tokens)
                 try budget.admit(assignment.value, below: pointer.tokens.count)
-                try value.assign(assignment.value, at: pointer.tokens[...], &budget)
+                try value.change(at: pointer.tokens[...], makesParents: true, &budget) { place, _ in
+                    place = assignment.value
+                }
             }
         }
     }

@@ -216,9 +216,14 @@ extension JSONValue {
 
     /// Calls `body` with the value that the tokens lead to, and changes it in place.
     ///
+    /// With `makesParents` missing parents are made as objects, and an object replaces a scalar on
+    /// the way. An array is not a scalar: the index after the last appends to it. A value that was
+    /// not there is null.
+    ///
     /// After an error this value is unusable: change a copy.
     mutating func change(
         at tokens: ArraySlice<String>,
+        makesParents: Bool = false,
         _ budget: inout EffectBudget,
         _ body: (inout JSONValue, inout EffectBudget) throws(Inapplicability.Cause) -> Void
     ) throws(Inapplicability.Cause) {
@@ -226,19 +231,37 @@ extension JSONValue {
         switch self {
         case .object(var members):
             try budget.spend(members.count)
-            guard let index = members.lastIndex(named: token) else { throw .missing }
+            let known = members.lastIndex(named: token)
+            guard known != nil || makesParents else { throw .missing }
             // Taken out meanwhile, so that the members are changed and not copied.
             self = .null
-            try members[index].value.change(at: tokens.dropFirst(), &budget, body)
+            if known == nil { members.append(JSONMember(name: token, value: .null)) }
+            let index = known ?? members.count - 1
+            try members[index].value.change(
+                at: tokens.dropFirst(),
+                makesParents: makesParents,
+                &budget,
+                body
+            )
             self = .object(members)
         case .array(var elements):
-            guard let index = elements.index(of: token) else { throw .missing }
+            let index = JSONPointer.index(token)
+            if makesParents, index == nil { throw .notAnIndex(token) }
+            guard let index, index < elements.count + (makesParents ? 1 : 0) else { throw .missing }
             try budget.reach(intoArrayOf: elements.count)
             self = .null
-            try elements[index].change(at: tokens.dropFirst(), &budget, body)
+            if index == elements.count { elements.append(.null) }
+            try elements[index].change(
+                at: tokens.dropFirst(),
+                makesParents: makesParents,
+                &budget,
+                body
+            )
             self = .array(elements)
         case .null, .bool, .number, .string:
-            throw .missing
+            guard makesParents else { throw .missing }
+            self = .object([])
+            try change(at: tokens, makesParents: true, &budget, body)
         }
     }
 }
