@@ -6,15 +6,7 @@ extension Duration {
     }
 
     /// The shortest form that ``init(unit:)`` reads back: `300ms`, `10s`, `7d`.
-    package var unitText: String {
-        let milliseconds = self.milliseconds
-        for unit in ["d", "h", "m", "s"] {
-            guard let factor = durationUnits[unit], milliseconds % factor == 0, milliseconds > 0
-            else { continue }
-            return "\(milliseconds / factor)\(unit)"
-        }
-        return "\(milliseconds)ms"
-    }
+    package var unitText: String { shortest(milliseconds, durationUnits) }
 }
 
 /// A number of bytes as people write it: `512MiB`.
@@ -30,29 +22,34 @@ package struct ByteSize: Hashable, Sendable, Comparable {
     }
 
     /// The shortest form that ``init(unit:)`` reads back.
-    package var unitText: String {
-        for unit in ["TiB", "GiB", "MiB", "KiB"] {
-            guard let factor = sizeUnits[unit], bytes % factor == 0, bytes > 0 else { continue }
-            return "\(bytes / factor)\(unit)"
-        }
-        return "\(bytes)B"
-    }
+    package var unitText: String { shortest(bytes, sizeUnits) }
 
     package static func < (left: ByteSize, right: ByteSize) -> Bool { left.bytes < right.bytes }
 }
 
-private let durationUnits: [String: Int64] = [
-    "ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000,
+/// Names of units and what they stand for, the largest first; the last one is 1.
+private typealias Units = [(name: String, factor: Int64)]
+
+private let durationUnits: Units = [
+    ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1),
 ]
-private let sizeUnits: [String: Int64] = [
-    "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
+private let sizeUnits: Units = [
+    ("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1),
 ]
 
 /// The leading digits times the unit that follows them; signs and spaces are no digits.
-private func amount(_ text: String, _ units: [String: Int64]) -> Int64? {
+private func amount(_ text: String, _ units: Units) -> Int64? {
     let digits = text.prefix(while: { $0.isASCII && $0.isNumber })
-    guard let number = Int64(digits), let factor = units[String(text.dropFirst(digits.count))]
-    else { return nil }
-    let (amount, overflow) = number.multipliedReportingOverflow(by: factor)
+    let name = text.dropFirst(digits.count)
+    guard let number = Int64(digits), let unit = units.first(where: { $0.name == name }) else {
+        return nil
+    }
+    let (amount, overflow) = number.multipliedReportingOverflow(by: unit.factor)
     return overflow ? nil : amount
+}
+
+/// The amount in the largest unit in which it is whole; 0 in the smallest one.
+private func shortest(_ amount: Int64, _ units: Units) -> String {
+    let unit = units.first { amount > 0 && amount % $0.factor == 0 } ?? units[units.count - 1]
+    return "\(amount / unit.factor)\(unit.name)"
 }
