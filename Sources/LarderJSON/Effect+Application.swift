@@ -61,7 +61,6 @@ package struct ViewRun {
         isComplete = base != .unknown && !isPart
     }
 
-    /// Steps left for the next effects.
     package var stepsLeft: Int { max(0, budget.steps) }
 
     /// Shows another value in place of the one that the effects have made.

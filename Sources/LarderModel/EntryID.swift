@@ -141,7 +141,6 @@ package struct EntryID: Sendable, CustomStringConvertible {
 
     private static let digestMark = "=sha256-"
 
-    /// Prefix of the ids of all entities of an origin.
     package static func entityPrefix(_ origin: OriginName) -> String { "\(entityMark)\(origin)/" }
 
     /// Prefix of the ids of all entities, and of no others.

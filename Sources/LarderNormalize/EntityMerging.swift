@@ -3,7 +3,6 @@ import LarderModel
 /// The members of one entity while an answer is merged into them.
 struct EntityMerging {
     private enum Source {
-        /// As it was held.
         case held
         /// A value of the answer, as it was sent.
         case came(Split.Member)

@@ -112,7 +112,6 @@ struct EntityRecognition: EntityRecognizing {
 
     /// A step on the way from the root to a value.
     struct Step {
-        /// The value's item.
         let item: Int
         /// Index of an element; for a member, -1 minus its index.
         let position: Int

@@ -207,7 +207,6 @@ extension EntityBody {
 }
 
 extension PlaceholderJSON {
-    /// The names of all members in it.
     fileprivate var names: [[UInt8]] {
         bytes.withUnsafeBytes { bytes in
             tape.items.indices.compactMap { item in

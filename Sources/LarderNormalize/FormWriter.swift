@@ -147,7 +147,6 @@ struct FormReader {
         return number
     }
 
-    /// A number below `bound`.
     mutating func number(below bound: Int) throws(NormalizeError) -> Int {
         let number = try number()
         guard number < bound else { throw fail() }

@@ -79,7 +79,6 @@ struct SelectionBuilder: Sendable {
         return child
     }
 
-    /// The node of the value of a member of a list.
     mutating func node(of member: Int, in list: Int) -> Int {
         if lists[list].nodes[member] < 0 { lists[list].nodes[member] = addNode() }
         return lists[list].nodes[member]
@@ -90,7 +89,6 @@ struct SelectionBuilder: Sendable {
         return nodes.count - 1
     }
 
-    /// The list of a type at a node.
     mutating func list(_ type: Int, at node: Int) -> Int {
         let key = NodeType(node: node, type: type)
         if let list = listNumbers[key] { return list }

@@ -22,7 +22,6 @@ package final class Split: Sendable {
     let query: Substring?
     let tape: JSONTape
     let occurrences: [Occurrence]
-    /// The first occurrence of each key.
     let firstOccurrences: [Int]
 
     init(body: [UInt8], rules: EntityRules, query: Substring?, _ run: consuming SplitRun) {

@@ -27,7 +27,6 @@ package enum TouchedMembers: Equatable, Sendable {
         }
     }
 
-    /// Reads an effect from its stored form.
     package init(stored effect: [UInt8]) {
         self = (try? Effect(parsing: effect)).map { TouchedMembers($0) } ?? .all
     }

@@ -62,7 +62,6 @@ extension ModifierQueue {
         /// The dependants are cancelled, too.
         case cancelled
 
-        /// The outcome for the modifiers that depend on this one.
         package var ofDependants: Outcome {
             switch self {
             case .confirmed: .confirmed

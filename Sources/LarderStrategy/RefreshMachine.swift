@@ -358,7 +358,6 @@ package struct RefreshMachine: Sendable {
         min(interval ?? .zero, Limits.refreshSpreadMax) * randomUnit
     }
 
-    /// The wait after failures in a row.
     static func wait(_ interval: Duration, failures: Int) -> Duration {
         min(interval.doubled(failures), max(interval, Limits.refreshRetryMax))
     }

@@ -121,7 +121,6 @@ struct AnswerHead: Equatable {
     var endsWithConnection = false
 }
 
-/// The progress of a request.
 enum AnswerProgress: Equatable {
     /// No request byte has left.
     case connecting
