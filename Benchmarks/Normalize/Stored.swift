@@ -38,8 +38,8 @@ struct Stored {
     func rebuilt(_ skeleton: Skeleton, _ rules: EntityRules) throws -> RebuiltAnswer {
         let template = try Template(template, skeleton)
         let outcome = try Rebuilder(rules, bytesMax: 1 << 26).rebuild(template, skeleton) { key in
-            guard let bytes = entities[key] else { return .evicted }
-            return .present(try EntityBody(bytes))
+            guard let bytes = entities[key] else { return .unknown }
+            return .present(try EntityBody(bytes), EntityStamp(version: nil, fetch: 0))
         }
         guard case .shown(let answer) = outcome else { fatalError("\(outcome)") }
         return answer

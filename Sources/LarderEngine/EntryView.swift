@@ -423,14 +423,14 @@ extension EntryReader {
         func rebuilt(_ depth: Int) throws(StoreError) -> RebuildOutcome {
             (revision, pending) = (known.revision, PendingChanges())
             let outcome = try rebuilder.show(name.key, expanding: depth, isPartial: true) {
-                (key) throws(StoreError) -> FoundEntity in
+                (key) throws(StoreError) -> HeldEntity in
                 for place in places {
                     guard let found = try found(key, in: place) else { continue }
                     revision = max(revision, found.revision)
                     pending.add(found.pending, of: key)
-                    return FoundEntity(found.held)
+                    return found.held
                 }
-                return .evicted
+                return .unknown
             }
             try reader.loopBudget.check(outcome)
             return outcome

@@ -11,7 +11,7 @@ struct RebuildRun {
     private let isPartial: Bool
     private var output: RebuildOutput
     /// Indexed by number: first the keys of the template, then others.
-    private var entities: [FoundEntity?]
+    private var entities: [HeldEntity?]
     private var finders: [MemberFinder?]
     private var used: [EntityKey] = []
     /// The numbers of the entities, once one is asked for by its key.
@@ -44,7 +44,7 @@ struct RebuildRun {
     }
 
     mutating func showAll<Failure: Error>(
-        _ find: (EntityKey) throws(Failure) -> FoundEntity
+        _ find: (EntityKey) throws(Failure) -> HeldEntity
     ) throws(Failure) -> RebuildOutcome {
         var slot = 0
         for literal in template.literals.dropLast() {
@@ -79,13 +79,13 @@ extension RebuildRun {
     private mutating func entity<Failure: Error>(
         _ number: Int,
         _ key: EntityKey,
-        _ find: (EntityKey) throws(Failure) -> FoundEntity
-    ) throws(Failure) -> FoundEntity {
+        _ find: (EntityKey) throws(Failure) -> HeldEntity
+    ) throws(Failure) -> HeldEntity {
         if let entity = entities[number] { return entity }
         let entity = try find(key)
         used.append(key)
         entities[number] = entity
-        if case .present(let body) = entity { finders[number] = MemberFinder(body) }
+        if case .present(let body, _) = entity { finders[number] = MemberFinder(body) }
         return entity
     }
 
@@ -119,7 +119,7 @@ extension RebuildRun {
     /// Shows an entity as it was laid out here.
     private mutating func show<Failure: Error>(
         slot number: Int,
-        _ find: (EntityKey) throws(Failure) -> FoundEntity
+        _ find: (EntityKey) throws(Failure) -> HeldEntity
     ) throws(Failure) -> EntityPresence {
         let slot = template.slots[number]
         output.look(at: 1)
@@ -127,9 +127,9 @@ extension RebuildRun {
         let body: EntityBody
         let key = template.keys[slot.key]
         switch try entity(slot.key, key, find) {
-        case .present(let found): body = found
+        case .present(let found, _): body = found
         case .deleted: return .deleted
-        case .evicted: return .evicted(key)
+        case .unknown: return .evicted(key)
         }
         enter(body)
         defer { leave(body) }
@@ -143,7 +143,7 @@ extension RebuildRun {
         _ body: EntityBody,
         in slot: Template.Slot,
         firstChild: Int,
-        _ find: (EntityKey) throws(Failure) -> FoundEntity
+        _ find: (EntityKey) throws(Failure) -> HeldEntity
     ) throws(Failure) -> EntityPresence {
         let shape = skeleton.shapes[slot.shape]
         let list = skeleton.lists[shape.list]
@@ -237,7 +237,7 @@ extension RebuildRun {
     private mutating func show<Failure: Error>(
         _ texts: Range<Int>,
         _ children: Range<Int>,
-        _ find: (EntityKey) throws(Failure) -> FoundEntity
+        _ find: (EntityKey) throws(Failure) -> HeldEntity
     ) throws(Failure) -> EntityPresence {
         for (text, child) in zip(texts.dropLast(), template.slots.siblings(in: children)) {
             output.append(template.bytes, template.texts[text])
@@ -259,7 +259,7 @@ extension RebuildRun {
         of body: EntityBody,
         _ children: Range<Int>,
         at nodes: [Int],
-        _ find: (EntityKey) throws(Failure) -> FoundEntity
+        _ find: (EntityKey) throws(Failure) -> HeldEntity
     ) throws(Failure) -> EntityPresence {
         guard value.hasReferences else {
             output.append(body.bytes, value.value)
@@ -299,7 +299,7 @@ extension RebuildRun {
         _ body: EntityBody,
         in slot: Template.Slot,
         _ firstException: Int,
-        _ find: (EntityKey) throws(Failure) -> FoundEntity
+        _ find: (EntityKey) throws(Failure) -> HeldEntity
     ) throws(Failure) -> EntityPresence {
         let shape = skeleton.shapes[slot.shape]
         let members = skeleton.lists[shape.list].members
@@ -328,16 +328,16 @@ extension RebuildRun {
     private mutating func show<Failure: Error>(
         newcomer key: EntityKey,
         at nodes: [Int],
-        _ find: (EntityKey) throws(Failure) -> FoundEntity
+        _ find: (EntityKey) throws(Failure) -> HeldEntity
     ) throws(Failure) -> EntityPresence {
         output.look(at: 1 + nodes.count)
         guard !output.isTooLarge else { return .tooLarge }
         let body: EntityBody
         let number = number(of: key)
         switch try entity(number, key, find) {
-        case .present(let found): body = found
+        case .present(let found, _): body = found
         case .deleted: return .deleted
-        case .evicted: return .evicted(key)
+        case .unknown: return .evicted(key)
         }
         let selection = union(at: ListUnion.JSONPath(nodes: nodes, type: Array(key.type.utf8)))
         output.look(at: selection.members.count)

@@ -1,22 +1,6 @@
 package import LarderJSON
 package import LarderModel
 
-/// State of an entity when an answer is rebuilt, from base or from the view.
-package enum FoundEntity: Sendable {
-    case present(EntityBody)
-    case deleted
-    /// Nothing is known: it was evicted.
-    case evicted
-
-    package init(_ held: HeldEntity) {
-        switch held {
-        case .unknown: self = .evicted
-        case .deleted: self = .deleted
-        case .present(let body, _): self = .present(body)
-        }
-    }
-}
-
 /// Result of rebuilding an answer.
 package enum RebuildOutcome: Sendable {
     case shown(RebuiltAnswer)
@@ -77,7 +61,7 @@ package struct Rebuilder: Sendable {
         _ template: Template,
         _ skeleton: Skeleton,
         isPartial: Bool = false,
-        _ find: (EntityKey) throws(Failure) -> FoundEntity
+        _ find: (EntityKey) throws(Failure) -> HeldEntity
     ) throws(Failure) -> RebuildOutcome {
         var run = RebuildRun(
             rules: rules,
@@ -103,7 +87,7 @@ package struct Rebuilder: Sendable {
         _ key: EntityKey,
         expanding depth: Int = 0,
         isPartial: Bool = false,
-        _ find: (EntityKey) throws(Failure) -> FoundEntity
+        _ find: (EntityKey) throws(Failure) -> HeldEntity
     ) throws(Failure) -> RebuildOutcome {
         let output = RebuildOutput(bytesMax: bytesMax, workMax: workMax)
         var run = EntityRun(rules: rules, isPartial: isPartial, output: output)
@@ -171,7 +155,7 @@ struct EntityRun {
     let isPartial: Bool
     private(set) var output: RebuildOutput
     private(set) var used: [EntityKey] = []
-    private var found: [EntityKey: FoundEntity] = [:]
+    private var found: [EntityKey: HeldEntity] = [:]
     /// Upper bound of the nesting depth at the current position.
     private var nesting = 0
 
@@ -185,15 +169,15 @@ struct EntityRun {
     mutating func show<Failure: Error>(
         _ key: EntityKey,
         expanding depth: Int,
-        _ find: (EntityKey) throws(Failure) -> FoundEntity
+        _ find: (EntityKey) throws(Failure) -> HeldEntity
     ) throws(Failure) -> EntityPresence {
         output.look(at: 1)
         guard !output.isTooLarge else { return .tooLarge }
         let body: EntityBody
         switch try entity(key, find) {
-        case .present(let found): body = found
+        case .present(let found, _): body = found
         case .deleted: return .deleted
-        case .evicted: return .evicted(key)
+        case .unknown: return .evicted(key)
         }
         output.look(at: body.members.count)
         nesting += 1 + body.depth
@@ -217,7 +201,7 @@ struct EntityRun {
         _ member: EntityBody.Member,
         of body: EntityBody,
         expanding depth: Int,
-        _ find: (EntityKey) throws(Failure) -> FoundEntity
+        _ find: (EntityKey) throws(Failure) -> HeldEntity
     ) throws(Failure) -> EntityPresence {
         guard member.hasReferences else {
             output.append(body.bytes, member.value)
@@ -246,7 +230,7 @@ struct EntityRun {
     /// Writes the key of an entity, unless that was deleted.
     private mutating func name<Failure: Error>(
         _ key: EntityKey,
-        _ find: (EntityKey) throws(Failure) -> FoundEntity
+        _ find: (EntityKey) throws(Failure) -> HeldEntity
     ) throws(Failure) -> EntityPresence {
         if case .deleted = try entity(key, find) { return .deleted }
         output.appendString(Array(key.text.utf8), 0..<key.text.utf8.count)
@@ -255,8 +239,8 @@ struct EntityRun {
 
     private mutating func entity<Failure: Error>(
         _ key: EntityKey,
-        _ find: (EntityKey) throws(Failure) -> FoundEntity
-    ) throws(Failure) -> FoundEntity {
+        _ find: (EntityKey) throws(Failure) -> HeldEntity
+    ) throws(Failure) -> HeldEntity {
         if let entity = found[key] { return entity }
         let entity = try find(key)
         used.append(key)

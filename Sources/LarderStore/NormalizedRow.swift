@@ -74,14 +74,14 @@ extension NormalizedRow {
             template,
             skeleton,
             isPartial: isPartial,
-            { (key) throws(StoreError) -> FoundEntity in
+            { (key) throws(StoreError) -> HeldEntity in
                 guard let found = try find(EntryID(EntityName(key, of: origin))) else {
-                    return .evicted
+                    return .unknown
                 }
                 shown.revision = max(shown.revision, found.revision)
                 pending.add(found.pending, of: key)
                 if case .deleted = found.held { isDeletedByModifier = found.isMade }
-                return FoundEntity(found.held)
+                return found.held
             }
         )
         try check(outcome)

@@ -157,13 +157,7 @@ private struct ExampleStore {
     /// The text of an entity; `gone` where it counts as deleted.
     func text(_ key: String) throws -> String {
         let outcome = try Rebuilder(rules, bytesMax: 65_536)
-            .show(EntityKey(key), expanding: 0) { key -> FoundEntity in
-                switch held[key] {
-                case nil, .unknown: .evicted
-                case .deleted: .deleted
-                case .present(let body, _): .present(body)
-                }
-            }
+            .show(EntityKey(key), expanding: 0) { held[$0] ?? .unknown }
         switch outcome {
         case .shown(let shown): return String(decoding: shown.bytes, as: UTF8.self)
         case .deleted: return "gone"

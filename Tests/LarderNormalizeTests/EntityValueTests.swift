@@ -16,7 +16,8 @@ struct EntityValueTests {
 
     private func text(_ body: EntityBody, key: String = "A:1") throws -> String {
         let rebuilder = Rebuilder(EntityRules(NormalizeRules()), bytesMax: 1 << 20)
-        let outcome = try rebuilder.show(EntityKey(key)) { _ in .present(body) }
+        let held = HeldEntity.present(body, EntityStamp(version: nil, fetch: 1))
+        let outcome = try rebuilder.show(EntityKey(key)) { _ in held }
         guard case .shown(let answer) = outcome else { throw PlainStore.Unsplit() }
         return String(decoding: answer.bytes, as: UTF8.self)
     }

@@ -193,7 +193,8 @@ struct MergingTests {
             #expect(change == .members(["b", "c"] + forgotten))
             let entity = try #require(body)
             let rebuilder = Rebuilder(store.rules, bytesMax: 1 << 10)
-            let outcome = try rebuilder.show(EntityKey("A:1")) { _ in .present(entity) }
+            let held = HeldEntity.present(entity, EntityStamp(version: nil, fetch: 1))
+            let outcome = try rebuilder.show(EntityKey("A:1")) { _ in held }
             guard case .shown(let answer) = outcome else {
                 Issue.record("\(outcome)")
                 return

@@ -48,7 +48,7 @@ struct NormalizeWorkTests {
             return
         }
         let rebuilder = Rebuilder(store.rules, bytesMax: 1 << 16)
-        let shown = try rebuilder.show(EntityKey("A:0"), expanding: 18) { try store.find($0) }
+        let shown = try rebuilder.show(EntityKey("A:0"), expanding: 18) { try store.held($0) }
         guard case .tooLarge = shown else {
             Issue.record("an entity's showing had no end but its own")
             return

@@ -103,18 +103,10 @@ struct PlainStore {
         rows[try EntityKey(key)] = nil
     }
 
-    func find(_ key: EntityKey) throws -> FoundEntity {
-        switch try held(key) {
-        case .unknown: .evicted
-        case .deleted: .deleted
-        case .present(let body, _): .present(body)
-        }
-    }
-
     /// The text of an entity with all of its members.
     func entity(_ key: String, expanding depth: Int = 0) throws -> String {
         let outcome = try Rebuilder(rules, bytesMax: Self.bytesMax)
-            .show(EntityKey(key), expanding: depth, find)
+            .show(EntityKey(key), expanding: depth, held)
         guard case .shown(let shown) = outcome else { return "\(outcome)" }
         #expect(JSONValidator.accepts(shown.bytes))
         return String(decoding: shown.bytes, as: UTF8.self)
@@ -128,7 +120,7 @@ struct PlainStore {
         let skeleton = try Skeleton(answer.skeleton)
         let template = try Template(answer.template, skeleton)
         return try Rebuilder(rules, bytesMax: bytesMax)
-            .rebuild(template, skeleton, isPartial: isPartial, find)
+            .rebuild(template, skeleton, isPartial: isPartial, held)
     }
 
     /// The text of an answer as it is now, which has to be shown.

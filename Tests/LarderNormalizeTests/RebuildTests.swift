@@ -243,7 +243,7 @@ struct RebuildTests {
         #expect(try store.entity("A:2") == #"{"type":"A","id":2,"c":"Fall:1"}"#)
         try store.delete("Fall:1")
         let rebuilder = Rebuilder(store.rules, bytesMax: 1 << 10)
-        guard case .deleted = try rebuilder.show(EntityKey("A:2"), { try store.find($0) }) else {
+        guard case .deleted = try rebuilder.show(EntityKey("A:2"), { try store.held($0) }) else {
             Issue.record("what counts as deleted is shown")
             return
         }

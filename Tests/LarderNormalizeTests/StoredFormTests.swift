@@ -195,7 +195,8 @@ struct StoredFormTests {
             form.number(0)
             let body = try EntityBody(form.finished())
             let rebuilder = Rebuilder(EntityRules(NormalizeRules()), bytesMax: 1 << 10)
-            let outcome = try rebuilder.show(EntityKey("A:1")) { _ in .present(body) }
+            let held = HeldEntity.present(body, EntityStamp(version: nil, fetch: 1))
+            let outcome = try rebuilder.show(EntityKey("A:1")) { _ in held }
             guard case .shown(let answer) = outcome else {
                 Issue.record("\(outcome)")
                 return
@@ -281,10 +282,11 @@ struct StoredFormTests {
         )
         let rebuilder = Rebuilder(forms.store.rules, bytesMax: 1 << 20)
         let deleted = random.pick(["", "A:1", "U:7", "B:1"])
-        func find(_ key: EntityKey) throws -> FoundEntity {
-            guard let bytes = forms.entities[key] else { return .evicted }
-            guard key.text != deleted else { return .deleted }
-            return .present(try EntityBody(kind == 2 ? forged(bytes, &random) : bytes))
+        let stamp = EntityStamp(version: nil, fetch: 1)
+        func find(_ key: EntityKey) throws -> HeldEntity {
+            guard let bytes = forms.entities[key] else { return .unknown }
+            guard key.text != deleted else { return .deleted(stamp) }
+            return .present(try EntityBody(kind == 2 ? forged(bytes, &random) : bytes), stamp)
         }
         for isPartial in [false, true] {
             _ = try rebuilder.rebuild(template, skeleton, isPartial: isPartial, find)
@@ -294,7 +296,6 @@ struct StoredFormTests {
         let body = try EntityBody(forged(bytes, &random))
         if let entity = EntityValue(body, []) { _ = entity.body(entity.value) }
         let split = try forms.store.split(Self.text)
-        let stamp = EntityStamp(version: nil, fetch: 1)
         var merged: [MergedEntity] = []
         for number in split.keys.indices {
             merged.append(split.merged(number, into: .present(body, stamp), fetch: 2))

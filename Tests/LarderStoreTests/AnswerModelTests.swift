@@ -311,7 +311,7 @@ private struct AnswerLife {
         let outcome = Rebuilder(answers.rules, bytesMax: 1 << 24).rebuild(
             answer.template,
             answer.skeleton,
-            { FoundEntity(view($0)) }
+            { view($0) }
         )
         switch outcome {
         case .shown(let shown):

@@ -182,11 +182,5 @@ private struct Entities {
         return split.template(merged).map { Form(skeleton: split.skeleton.bytes, template: $0) }
     }
 
-    func find(_ key: EntityKey) -> FoundEntity {
-        switch held[key] {
-        case nil, .unknown: .evicted
-        case .deleted: .deleted
-        case .present(let body, _): .present(body)
-        }
-    }
+    func find(_ key: EntityKey) -> HeldEntity { held[key] ?? .unknown }
 }
