@@ -454,7 +454,7 @@ extension TouchedValues {
 
     /// The places that another effect touches, after an effect.
     fileprivate func after(_ effect: Effect, touching other: Effect) -> TouchedValues? {
-        guard let value = asValue, case .json(let after, _) = effect.applied(to: .json(value))
+        guard let value = asValue, case .json(let after) = View.of(.json(value), [effect]).content
         else { return nil }
         return TouchedValues([other], in: .json(after), bytes: nil)
     }
@@ -464,7 +464,8 @@ extension TouchedValues {
         guard case .values(let values) = self else { return nil }
         let assignments = values.map { JSONAssignment($0.key, $0.value) }
             .sorted { $0.pointer.text < $1.pointer.text }
-        guard case .json(let value, _) = Effect.set(assignments).applied(to: .json(.object([])))
+        let view = View.of(.json(.object([])), [.set(assignments)])
+        guard case .json(let value) = view.content
         else { return values.isEmpty ? .object([]) : nil }
         return value
     }

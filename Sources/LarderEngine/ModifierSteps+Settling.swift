@@ -335,14 +335,17 @@ extension BaseUpdate {
         let (modifier, values) = (whole.modifier, TargetValues(base, of: id, [effect], document))
         let body: EntityBody?
         var isWhole = true
-        switch values.outcome(of: effect) {
-        case .unchanged, .inapplicable: return
-        case .json(let value, let isComplete) where id.isEntity:
-            (body, isWhole) = (values.body(value), isComplete)
-        case .json(let value, let isComplete):
+        let view = values.view([effect])
+        // A deleted target that stays deleted is not deleted again.
+        guard view.isChanged else { return }
+        switch view.content {
+        case .unknown, .base: return
+        case .json(let value) where id.isEntity:
+            (body, isWhole) = (values.body(value), view.isComplete)
+        case .json(let value):
             let type = base.entry?.mediaType ?? MediaType.json
             let bytes = values.bytes(value)
-            self = .made(id, bytes, isComplete, type, base, modifier.origin, now)
+            self = .made(id, bytes, view.isComplete, type, base, modifier.origin, now)
             return
         case .body where id.isEntity:
             body = (try? JSONValue(parsing: whole.body)).flatMap(values.body)

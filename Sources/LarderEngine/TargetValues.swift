@@ -35,15 +35,6 @@ struct TargetValues {
         return document?.resolved(effect, on: content) { $0.object } ?? effect
     }
 
-    /// An effect on it alone.
-    func outcome(of effect: Effect) -> EffectOutcome {
-        resolved(effect, on: content).applied(
-            to: content,
-            isPart: isPart,
-            form: document?.form
-        )
-    }
-
     /// The view of it before any effect.
     func run(steps: Int = Limits.viewStepsMax) -> ViewRun {
         ViewRun(content, isPart: isPart, steps: steps, form: document?.form)
@@ -261,9 +252,9 @@ extension WholeModifier {
         let values = TargetValues(base, of: id, [effect], document)
         var view = LostView()
         if case .json(let value) = values.content { view.before = values.bytes(value) }
-        switch values.outcome(of: effect) {
-        case .json(let value, _): view.after = values.bytes(value)
-        case .unchanged, .inapplicable: view.after = view.before
+        switch values.view([effect]).content {
+        case .json(let value): view.after = values.bytes(value)
+        case .unknown, .base: view.after = view.before
         case .body, .deleted: break
         }
         return view

@@ -1,37 +1,5 @@
 import LarderModel
 
-/// Result of one effect on a target.
-package enum EffectOutcome: Equatable, Sendable {
-    /// The value after it; `isComplete` is false where nothing else is known, or only a part.
-    case json(JSONValue, isComplete: Bool)
-    /// The body of the modifier's request.
-    case body
-    case deleted
-    /// The value already was as the effect says: the bytes stay.
-    case unchanged
-    case inapplicable(Inapplicability)
-}
-
-extension Effect {
-    /// Applies it to what the target is, or with `isPart` to a part of the target; `form` is what an
-    /// unknown target starts from.
-    package func applied(
-        to content: TargetContent,
-        isPart: Bool = false,
-        form: JSONValue? = nil
-    ) -> EffectOutcome {
-        var run = ViewRun(content, isPart: isPart, form: form)
-        if let reason = run.add(self) { return .inapplicable(reason) }
-        let view = run.view
-        switch view.content {
-        case .unknown, .base: return .unchanged
-        case .json(let value): return .json(value, isComplete: view.isComplete)
-        case .deleted: return view.isChanged ? .deleted : .unchanged
-        case .body: return .body
-        }
-    }
-}
-
 /// A view while effects come to it one after the other.
 package struct ViewRun {
     private let base: TargetContent
@@ -265,10 +233,12 @@ extension Effect {
         case .replace, .set, .add, .listAdd, .listRemove, .delete, .none, .all: return nil
         }
         guard !tests else { return nil }
-        switch applied(to: .json(value)) {
-        case .json(let after, _): return after
-        case .unchanged: return value
-        case .body, .deleted, .inapplicable: return nil
+        let view = View.of(.json(value), [self])
+        guard view.leftOut.isEmpty else { return nil }
+        switch view.content {
+        case .json(let after): return after
+        case .base: return value
+        case .unknown, .deleted, .body: return nil
         }
     }
 

@@ -92,7 +92,7 @@ extension HeldEntity {
     /// to.
     package func takes(_ effect: Effect) -> Bool {
         guard let values = values(for: [effect]),
-            case .json(let value, _) = effect.applied(to: values.content)
+            case .json(let value) = View.of(values.content, [effect]).content
         else { return true }
         return !values.entity.isReached(within: value)
     }
