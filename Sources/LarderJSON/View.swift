@@ -31,18 +31,15 @@ package struct View: Equatable, Sendable {
 
     /// Applies the effects in their order.
     ///
-    /// An effect is left out if it does not fit, or if the view has used all its steps. With
-    /// `isPart`, base is only a part of the target.
-    package static func of(
-        _ base: TargetContent,
-        _ effects: some Sequence<Effect>,
-        isPart: Bool = false
-    ) -> View {
+    /// An effect is left out if it does not fit, or if the view has used all its steps.
+    package static func of(_ base: TargetContent, _ effects: some Sequence<Effect>) -> View {
         var steps = Limits.viewStepsMax
-        return of(base, effects, isPart: isPart, steps: &steps)
+        return of(base, effects, steps: &steps)
     }
 
     /// Takes what it needs from `steps`, which may be those of several views.
+    ///
+    /// With `isPart`, base is only a part of the target.
     package static func of(
         _ base: TargetContent,
         _ effects: some Sequence<Effect>,

@@ -65,7 +65,7 @@ struct FormWriter {
 
     /// The whole form.
     consuming func finished() -> [UInt8] {
-        let check = Self.check(bytes)
+        let check = bytes.withUnsafeBytes { Self.check($0) }
         for index in 0..<4 {
             bytes[1 + index] = UInt8(truncatingIfNeeded: check >> (8 * UInt32(index)))
         }
@@ -73,10 +73,6 @@ struct FormWriter {
     }
 
     /// Checksum of the form, stored in bytes 1 to 4.
-    static func check(_ bytes: [UInt8]) -> UInt32 {
-        bytes.withUnsafeBytes { check($0) }
-    }
-
     static func check(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
         let rest = UnsafeRawBufferPointer(rebasing: bytes[headBytes...])
         return UInt32(truncatingIfNeeded: Digest.of(rest, seed: UInt64(bytes[0])) >> 16)
@@ -121,7 +117,7 @@ struct FormReader {
     private let form: StoredForm
     private let bytes: UnsafeRawBufferPointer
     private(set) var position: Int
-    private var end: Int
+    private let end: Int
 
     /// Reads the head and its checksum; the memory of `bytes` must outlive the reader.
     init(_ form: StoredForm, _ bytes: UnsafeRawBufferPointer) throws(NormalizeError) {
@@ -137,8 +133,6 @@ struct FormReader {
         guard (0..<4).allSatisfy({ bytes[1 + $0] == UInt8(truncatingIfNeeded: check >> (8 * $0)) })
         else { throw .damaged(form, at: 1) }
     }
-
-    var isAtEnd: Bool { position == end }
 
     func fail() -> NormalizeError { .damaged(form, at: position) }
 
@@ -180,6 +174,6 @@ struct FormReader {
 
     /// Throws if bytes are left.
     func finish() throws(NormalizeError) {
-        guard isAtEnd else { throw fail() }
+        guard position == end else { throw fail() }
     }
 }

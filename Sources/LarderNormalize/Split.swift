@@ -307,13 +307,7 @@ package struct Splitter: Sendable {
             } catch {
                 return .whole(WholeReason(error), SplitReport())
             }
-            let recognition = EntityRecognition(
-                rules: rules,
-                paths: rules.paths(for: path),
-                tape: tape,
-                bytes: bytes
-            )
-            var run = SplitRun(recognition, rootKey: key)
+            var run = SplitRun(recognition(tape, bytes, path), rootKey: key)
             guard run.visitAll() else { return .whole(.entitiesTooDeep, run.report) }
             guard !run.occurrences.isEmpty else { return .whole(.noEntity, run.report) }
             return .split(Split(body: body, rules: rules, query: query, run))
@@ -329,15 +323,23 @@ extension Splitter {
             guard let tape = try? JSONTape(bytes), tape.items[0].kind == .beginObject else {
                 return nil
             }
-            let recognition = EntityRecognition(
-                rules: rules,
-                paths: rules.paths(for: path),
-                tape: tape,
-                bytes: bytes
-            )
-            guard case .entity(let key, _) = recognition.verdict(on: 0, at: []) else { return nil }
+            let verdict = recognition(tape, bytes, path).verdict(on: 0, at: [])
+            guard case .entity(let key, _) = verdict else { return nil }
             return key
         }
+    }
+
+    private func recognition(
+        _ tape: JSONTape,
+        _ bytes: UnsafeRawBufferPointer,
+        _ path: String
+    ) -> EntityRecognition {
+        EntityRecognition(
+            rules: rules,
+            paths: rules.paths(for: path),
+            tape: tape,
+            bytes: bytes
+        )
     }
 }
 

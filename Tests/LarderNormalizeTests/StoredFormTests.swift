@@ -248,7 +248,7 @@ struct StoredFormTests {
             }
             guard bytes.count > FormWriter.headBytes else { return bytes }
         }
-        let check = FormWriter.check(bytes)
+        let check = bytes.withUnsafeBytes { FormWriter.check($0) }
         for index in 0..<4 {
             bytes[1 + index] = UInt8(truncatingIfNeeded: check >> (8 * UInt32(index)))
         }
