@@ -26,15 +26,12 @@ package struct IDReplacement: Equatable, Sendable {
             return .string(replaced(in: text, found) { $0 })
         case .array(let elements): return .array(elements.map { replaced(in: $0) })
         case .object(let members):
-            return .object(
-                members.map { member in
-                    JSONMember(
-                        name: renamed(member.name),
-                        value: replaced(in: member.value)
-                    )
-                }
-            )
+            return .object(members.map { replaced(in: $0) })
         }
+    }
+
+    private func replaced(in member: JSONMember) -> JSONMember {
+        JSONMember(name: renamed(member.name), value: replaced(in: member.value))
     }
 
     /// Bytes that are not JSON stay as they are, as do those that name none of the ids.
@@ -56,10 +53,7 @@ package struct IDReplacement: Equatable, Sendable {
                 let isPlace = member.name == "path" || member.name == "from"
                 let text = isPlace ? member.value.string : nil
                 guard let text, let pointer = try? JSONPointer(text) else {
-                    return JSONMember(
-                        name: renamed(member.name),
-                        value: replaced(in: member.value)
-                    )
+                    return replaced(in: member)
                 }
                 return JSONMember(name: member.name, value: .string(replaced(in: pointer).text))
             }

@@ -16,12 +16,7 @@ package enum HeldEntity: Sendable {
     ///
     /// Returns nil if a fetch that started later has already said something about it.
     package func deleted(byFetch fetch: Int64) -> HeldEntity? {
-        switch self {
-        case .unknown: return .deleted(EntityStamp(version: nil, fetch: fetch))
-        case .deleted(let stamp), .present(_, let stamp):
-            guard fetch >= stamp.fetch else { return nil }
-            return .deleted(EntityStamp(version: nil, fetch: fetch))
-        }
+        fetch >= stamp.fetch ? .deleted(EntityStamp(version: nil, fetch: fetch)) : nil
     }
 }
 
