@@ -114,9 +114,7 @@ struct EntityMerging {
     ) {
         defer { members[place].isSeen = true }
         guard !isAsHeld(place, member) else { return }
-        scratch.removeAll()
         split.cut(member, bytes, to: &scratch)
-        scratch.finish()
         guard let came = scratch.text, let held = text(of: place) else {
             return take(place, .came(member), text: nil)
         }
@@ -160,9 +158,7 @@ struct EntityMerging {
                 && base.bytes.withUnsafeBytes { $0.hasBytes(held.value, came) }
         }
         guard held.hasReferences else { return false }
-        scratch.removeAll()
         split.cut(member, bytes, to: &scratch)
-        scratch.finish()
         return base.bytes.withUnsafeBytes { bytes in
             scratch.bytes.withUnsafeBytes { bytes.hasBytes(held.value, $0) }
         }
@@ -252,7 +248,6 @@ extension EntityMerging {
             }
             var builder = CutBuilder()
             split.cut(came, bytes, to: &builder)
-            builder.finish()
             return builder.bytes.withUnsafeBytes { body($0, builder.hasReferences) }
         case .made(let builder):
             return builder.bytes.withUnsafeBytes { body($0, builder.hasReferences) }

@@ -50,17 +50,12 @@ struct RebuildRun {
         for literal in template.literals.dropLast() {
             output.append(template.bytes, literal)
             let isRoot = output.isAtRoot
-            let standing = try show(slot: slot, find)
-            switch settle(standing, of: key(of: slot), isRoot: isRoot) {
-            case .shown: break
-            case .deleted: return .deleted
-            case .evicted(let key): return .evicted(key)
-            case .tooLarge: return .tooLarge
-            }
+            let standing = settle(try show(slot: slot, find), of: key(of: slot), isRoot: isRoot)
+            guard case .shown = standing else { return output.outcome(standing, used: used) }
             slot = template.slots[slot].next
         }
         if let last = template.literals.last { output.append(template.bytes, last) }
-        return output.outcome(used: used)
+        return output.outcome(.shown, used: used)
     }
 
     private func key(of slot: Int) -> EntityKey { template.keys[template.slots[slot].key] }

@@ -91,18 +91,20 @@ package struct Rebuilder: Sendable {
     ) throws(Failure) -> RebuildOutcome {
         let output = RebuildOutput(bytesMax: bytesMax, workMax: workMax)
         var run = EntityRun(rules: rules, isPartial: isPartial, output: output)
-        switch try run.show(key, expanding: min(depth, Limits.entityDepthMax), find) {
-        case .shown: return run.output.outcome(used: run.used)
-        case .deleted: return .deleted
-        case .evicted(let key): return .evicted(key)
-        case .tooLarge: return .tooLarge
-        }
+        let standing = try run.show(key, expanding: min(depth, Limits.entityDepthMax), find)
+        return run.output.outcome(standing, used: run.used)
     }
 }
 
 extension RebuildOutput {
-    /// The answer, unless it is too large.
-    func outcome(used: [EntityKey]) -> RebuildOutcome {
+    /// The answer, unless something in it cannot be shown or it is too large.
+    func outcome(_ standing: EntityPresence, used: [EntityKey]) -> RebuildOutcome {
+        switch standing {
+        case .deleted: return .deleted
+        case .evicted(let key): return .evicted(key)
+        case .tooLarge: return .tooLarge
+        case .shown: break
+        }
         guard !isTooLarge, !isTooDeep else { return .tooLarge }
         return .shown(
             RebuiltAnswer(

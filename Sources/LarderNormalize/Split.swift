@@ -92,8 +92,9 @@ extension Split {
         }
     }
 
-    /// Appends a value with the entities cut out.
+    /// Makes of a builder a value with the entities cut out.
     func cut(_ member: Member, _ bytes: UnsafeRawBufferPointer, to builder: inout CutBuilder) {
+        builder.removeAll()
         let item = tape.items[member.item]
         var start = Int(item.start)
         for occurrence in occurrences.siblings(in: member.inner) {
@@ -103,6 +104,7 @@ extension Split {
             start = Int(entity.end)
         }
         builder.text(bytes.part(start..<Int(item.end)))
+        builder.finish()
     }
 }
 

@@ -248,9 +248,7 @@ extension TemplateWriter {
             let came = bytes.part(split.tape.items[member.item].range)
             if !value.hasReferences, held.hasBytes(value.value, came) { return false }
         }
-        scratch.removeAll()
         split.cut(member, bytes, to: &scratch)
-        scratch.finish()
         let isSame = scratch.bytes.withUnsafeBytes {
             value.hasReferences == scratch.hasReferences && held.hasBytes(value.value, $0)
         }
