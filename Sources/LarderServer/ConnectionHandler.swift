@@ -238,7 +238,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
         _ = machine.headArrived(isLast: false)
         _ = machine.endArrived()
         _ = machine.answerBegan()
-        watch.written()
         raw.write(NIOAny(answer.bytes), promise: nil)
         meter.readyAnswered(answer.bodyBytes)
         spin.answered(ObjectIdentifier(self))
@@ -315,7 +314,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
             context.write(data, promise: promise)
         case .body(let body):
             meter.sent(body.readableBytes)
-            watch.written()
             context.write(data, promise: promise)
         case .end:
             context.write(data, promise: promise)
@@ -329,7 +327,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
         _ context: ChannelHandlerContext,
         promise: EventLoopPromise<Void>?
     ) {
-        watch.written()
         meter.answered(family, head.status)
         if head.status.code >= 300 { putArrived = nil }
         var head = head
@@ -346,6 +343,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         putArrived = nil
         switch machine.answerCompleted(hasRoom: hasRoom(context)) {
         case .goOn: pump(context)
+        case .waitForRoom: watch.readingAwaited(now: .now())
         // A client that asked for another protocol may already send it; see `closeInStages`.
         case .close: close(context, speaksOtherwise ? .output : .all)
         case .closeInStages:
@@ -353,7 +351,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
             // Reading may have paused while the body was taken; a client that sends all before it
             // reads would never come to the answer.
             read(context)
-        case .waitForRoom, .nothing: break
+        case .nothing: break
         }
     }
 
@@ -365,7 +363,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if context.channel.isWritable, machine.roomMade() { pump(context) }
+        if context.channel.isWritable, machine.roomMade() {
+            watch.readingSeen()
+            pump(context)
+        }
         context.fireChannelWritabilityChanged()
     }
 

@@ -236,7 +236,7 @@ struct ConnectionWatch {
     private var bodyBegan: NIODeadline?
     private var bodyBytes = 0
     private var closingBegan: NIODeadline?
-    /// Since when the client has taken no byte of what was written; nil where it has all.
+    /// Since when the client has to read before it is answered further.
     private var unreadSince: NIODeadline?
     /// Bytes that the client had yet to take at the last look.
     private var unsentBytes = 0
@@ -287,8 +287,12 @@ struct ConnectionWatch {
         closingBegan = now
     }
 
-    /// More was written, for which the client has all of its time.
-    mutating func written() {
+    /// The client has to read of its answers before the next request is taken up.
+    mutating func readingAwaited(now: NIODeadline) {
+        unreadSince = now
+    }
+
+    mutating func readingSeen() {
         unreadSince = nil
     }
 
@@ -296,9 +300,8 @@ struct ConnectionWatch {
     mutating func looked(unsentBytes: Int, now: NIODeadline) {
         if unsentBytes < self.unsentBytes {
             closingBegan = closingBegan.map { _ in now }
-            unreadSince = nil
+            unreadSince = unreadSince.map { _ in now }
         }
-        unreadSince = unsentBytes == 0 ? nil : unreadSince ?? now
         self.unsentBytes = unsentBytes
     }
 

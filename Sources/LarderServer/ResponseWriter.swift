@@ -4,6 +4,7 @@ import LarderEngine
 import LarderModel
 import NIOCore
 import NIOHTTP1
+import Synchronization
 
 /// Writes one answer to a connection, no faster than the client reads it.
 ///
@@ -112,12 +113,60 @@ struct ResponseWriter: Sendable {
     }
 
     private func write(_ response: HTTPServerResponsePart) async -> Bool {
+        let wait = ReadingWait(channel)
+        defer { wait.end() }
         do {
             try await channel.writeAndFlush(response)
             return true
         } catch {
             return false
         }
+    }
+}
+
+/// Closes a connection whose client takes no byte of what was written for its time.
+private final class ReadingWait: Sendable {
+    private enum State {
+        case waiting(Scheduled<Void>?)
+        case over
+    }
+
+    private let channel: any Channel
+    private let state = Mutex(State.waiting(nil))
+
+    init(_ channel: any Channel) {
+        self.channel = channel
+        look(after: .min, since: channel.eventLoop.now)
+    }
+
+    /// Looks several times in the client's time.
+    ///
+    /// `unsent` is what was left at the look before. `last` is the moment of the last look at which
+    /// the client had taken bytes.
+    private func look(after unsent: Int, since last: NIODeadline) {
+        let (loop, time) = (channel.eventLoop, Limits.stalledResponseTime)
+        let next = loop.scheduleTask(in: TimeAmount(time / 6)) { [self] () -> Void in
+            guard case .waiting = state.withLock({ $0 }) else { return }
+            let (left, now) = (channel.unsentBytes, loop.now)
+            let taken = left < unsent ? now : last
+            guard now - taken < TimeAmount(time) else { return channel.close(promise: nil) }
+            look(after: left, since: taken)
+        }
+        let isOver = state.withLock { state in
+            if case .over = state { return true }
+            state = .waiting(next)
+            return false
+        }
+        if isOver { next.cancel() }
+    }
+
+    func end() {
+        let next = state.withLock { state -> Scheduled<Void>? in
+            defer { state = .over }
+            guard case .waiting(let next) = state else { return nil }
+            return next
+        }
+        next?.cancel()
     }
 }
 

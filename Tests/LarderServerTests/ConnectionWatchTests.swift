@@ -84,40 +84,6 @@ struct ConnectionWatchTests {
         }
     }
 
-    @Test("A client that takes nothing of an answer for its time is overdue")
-    func stalledReader() {
-        var watch = ConnectionWatch(now: start)
-        let time = Limits.stalledResponseTime
-        func isOverdue(_ now: NIODeadline) -> Bool {
-            watch.looked(unsentBytes: 10, now: now)
-            return watch.isOverdue(isIdle: false, waitsForRequest: false, now: now)
-        }
-        #expect(!isOverdue(start))
-        #expect(!isOverdue(after(time)))
-        #expect(isOverdue(after(time, moment)))
-        // A piece that is written once the client has all before it has a time of its own.
-        watch.written()
-        #expect(!isOverdue(after(time * 2)))
-        #expect(!isOverdue(after(time * 3)))
-        #expect(isOverdue(after(time * 3, moment)))
-    }
-
-    @Test("A client that takes bytes now and then is not overdue, and one that stops is")
-    func slowReaderOfAnswer() {
-        var watch = ConnectionWatch(now: start)
-        let time = Limits.stalledResponseTime
-        for round in 0..<9 {
-            let now = after(time * round)
-            watch.looked(unsentBytes: 100 - round, now: now)
-            #expect(!watch.isOverdue(isIdle: false, waitsForRequest: false, now: now))
-        }
-        let end = after(time * 8, time + moment)
-        watch.looked(unsentBytes: 92, now: end)
-        #expect(watch.isOverdue(isIdle: false, waitsForRequest: false, now: end))
-        watch.looked(unsentBytes: 0, now: end)
-        #expect(!watch.isOverdue(isIdle: false, waitsForRequest: false, now: end))
-    }
-
     @Test("A client that takes bytes of its last answer has all of its time again")
     func slowReader() {
         var watch = ConnectionWatch(now: start)

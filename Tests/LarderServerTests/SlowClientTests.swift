@@ -90,6 +90,78 @@ struct SlowClientTests {
         #expect(await sent == 3)
     }
 
+    @Test("A client that takes nothing for its time is closed, and its answer given up")
+    func stalled() async throws {
+        let setting = try await Setting()
+        let writer = setting.writer
+        async let isSent = writer.send(pattern(10))
+        _ = try await setting.written.element(0)
+        let time = TimeAmount(Limits.stalledResponseTime)
+        await setting.channel.testingEventLoop.advanceTime(by: time - .milliseconds(1))
+        #expect(setting.channel.isActive)
+        await setting.channel.testingEventLoop.advanceTime(by: .milliseconds(1))
+        #expect(await !isSent)
+        #expect(!setting.channel.isActive)
+    }
+
+    /// Takes a part of a write each time that it is told to, and never all of it.
+    private final class SlowSocket: ChannelOutboundHandler {
+        typealias OutboundIn = HTTPServerResponsePart
+        typealias OutboundOut = ByteBuffer
+
+        private let written: Recorder<Bool>
+        private var context: ChannelHandlerContext?
+        private var left = 100
+
+        init(_ written: Recorder<Bool>) {
+            self.written = written
+        }
+
+        func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+        func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+        func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+            context.channel.closeFuture.cascadeSuccess(to: promise)
+            hold()
+            written.record(true)
+        }
+
+        func flush(context: ChannelHandlerContext) {}
+
+        func takeSome() {
+            context?.flush()
+            left -= 1
+            hold()
+        }
+
+        private func hold() {
+            context?.write(wrapOutboundOut(ByteBuffer(repeating: 0, count: left)), promise: nil)
+        }
+    }
+
+    @Test("A client that takes bytes now and then is not closed, and one that stops is")
+    func slow() async throws {
+        let (channel, written) = (NIOAsyncTestingChannel(), Recorder<Bool>())
+        let time = TimeAmount(Limits.stalledResponseTime)
+        let socket = try await channel.testingEventLoop.executeInContext {
+            let socket = SlowSocket(written)
+            try channel.pipeline.syncOperations.addHandler(socket)
+            return NIOLoopBound(socket, eventLoop: channel.eventLoop)
+        }
+        try await channel.connect(to: SocketAddress(unixDomainSocketPath: "/x"))
+        let writer = ResponseWriter(channel: channel, version: .http1_1, isHeadOnly: false)
+        async let isSent = writer.send(pattern(10))
+        _ = try await written.element(0)
+        for _ in 0..<9 {
+            try await channel.testingEventLoop.executeInContext { socket.value.takeSome() }
+            await channel.testingEventLoop.advanceTime(by: .nanoseconds(time.nanoseconds / 3))
+            #expect(channel.isActive)
+        }
+        await channel.testingEventLoop.advanceTime(by: time)
+        #expect(!channel.isActive)
+        _ = await isSent
+    }
+
     @Test("Clients are served while one does not read a large body, which then arrives whole")
     func othersAreServed() async throws {
         try await ServerFixture.run { server in

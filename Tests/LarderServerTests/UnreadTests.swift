@@ -75,10 +75,10 @@ struct UnreadTests {
         func isOverdue(_ after: Duration) -> Bool {
             watch.isOverdue(isIdle: false, waitsForRequest: false, now: start + TimeAmount(after))
         }
-        watch.looked(unsentBytes: 1, now: start)
+        watch.readingAwaited(now: start)
         #expect(!isOverdue(time))
         #expect(isOverdue(time + .milliseconds(1)))
-        watch.looked(unsentBytes: 0, now: start + TimeAmount(time))
+        watch.readingSeen()
         #expect(!isOverdue(time + .milliseconds(1)))
     }
 
