@@ -200,7 +200,8 @@ struct NetworkResultReader {
         let row = try await entries.answer(lookupScopes, id, on: reader, isPartial: isPartial)
         guard let row else {
             guard let bytes = answer.bytes else { return .gone }
-            return try await view(ofUnstored: answer.entry, bytes, reader)
+            let home = answer.isOvertaken ? lookupScopes.shared ?? lookupScopes.own : nil
+            return try await view(ofUnstored: answer.entry, bytes, knownIn: home, reader)
         }
         if let since = answer.lateSince, let came, !isTargeted, row.entry.revision <= since {
             // The answer of the later request is not written yet.
@@ -211,31 +212,37 @@ struct NetworkResultReader {
 
     /// The view of an answer that the store does not have: what came, with the client's own
     /// modifiers of the answer and of its entities.
+    ///
+    /// With `home`, writes have overtaken the answer: what is known of its entities there stays
+    /// (case 8).
     private func view(
         ofUnstored entry: Entry,
         _ bytes: [UInt8],
+        knownIn home: ScopeKey? = nil,
         _ reader: StoreReader
     ) async throws(StoreError) -> NetworkView {
-        let split = try await targetedSplit(of: entry, bytes)
+        let split = try await split(of: entry, bytes, always: home != nil)
         guard split != nil || context.isTargeted(scope, entry.id) else {
             return .current(await marked(ShownAnswer(entry, bytes, in: scope), reader))
         }
         let view = try await context.look(as: scope, on: reader) { look throws(StoreError) in
             try look.reader.inConsistentSnapshot { () throws(StoreError) -> NetworkView in
-                try NetworkView(entry, bytes, split, look)
+                try NetworkView(entry, bytes, split, knownIn: home, look)
             }
         }
         guard case .current(let answer) = view else { return view }
         return .current(known(answer))
     }
 
-    /// The entities of an answer; nil if the client's own modifiers target none of them.
-    private func targetedSplit(
+    /// The entities of an answer; without `always`, nil if the client's own modifiers target none of
+    /// them.
+    private func split(
         of entry: Entry,
-        _ bytes: [UInt8]
+        _ bytes: [UInt8],
+        always: Bool
     ) async throws(StoreError) -> Split? {
         let (origin, url, modifiers) = (request.origin, request.url, context.store.modifiers)
-        guard request.normalizes, modifiers.hasTargets, entry.body.isJSON,
+        guard request.normalizes, always || modifiers.hasTargets, entry.body.isJSON,
             let rules = context.origins.entityRules[origin.name], let path = origin.path(of: url)
         else { return nil }
         let splitter = Splitter(rules, bodyBytesMax: Limits.normalizedBodyBytesMax)
@@ -246,7 +253,7 @@ struct NetworkResultReader {
         }
         guard case .split(let split) = outcome else { return nil }
         let ids = split.keys.lazy.map { EntryID(EntityName($0, of: origin.name)) }
-        return ids.contains { modifiers.isTarget(scope, $0) } ? split : nil
+        return always || ids.contains { modifiers.isTarget(scope, $0) } ? split : nil
     }
 
     /// The answer with the dead letters of its target; without them where they cannot be read.
@@ -288,12 +295,19 @@ extension NetworkView {
         _ entry: Entry,
         _ bytes: [UInt8],
         _ split: Split?,
+        knownIn home: ScopeKey?,
         _ look: EntryReader
     ) throws(StoreError) {
         let (scope, reader) = (look.scope, look.reader)
         var (entry, bytes, below) = (entry, bytes, Overlay.none)
         if let split {
-            switch try reader.answers.rebuilt(unstored: entry, split, for: scope) {
+            switch try reader.answers.rebuilt(
+                unstored: entry,
+                split,
+                for: scope,
+                knownIn: home,
+                now: look.now
+            ) {
             case .shown(let shown)?:
                 (entry, bytes) = (shown.entry, shown.answer.bytes)
                 below = Overlay(shown.pending, missing: shown.answer)

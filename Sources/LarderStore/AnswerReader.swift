@@ -335,11 +335,14 @@ package struct AnswerReader {
     /// Puts an answer together that no file has, with the view of each entity that modifiers of its
     /// viewer target; its other entities are as they came.
     ///
-    /// Nil if it cannot be put together. Call it within ``inConsistentSnapshot(_:)``.
+    /// With `home`, what is known of an entity there comes before what came. Nil if it cannot be put
+    /// together. Call it within ``inConsistentSnapshot(_:)``.
     package func rebuilt(
         unstored entry: Entry,
         _ split: Split,
-        for viewer: ScopeKey
+        for viewer: ScopeKey,
+        knownIn home: ScopeKey?,
+        now: Timestamp
     ) throws(StoreError) -> Rebuilt? {
         guard let origin = entry.origin else { return nil }
         let came = split.keys.indices.map { split.merged($0, into: .unknown, fetch: 0) }
@@ -362,6 +365,11 @@ package struct AnswerReader {
             check: reader.loopBudget.check
         ) { (id) throws(StoreError) in
             guard let number = numbers[id] else { return nil }
+            if let home,
+                let known = try entity(home, id, for: .view(of: viewer), now: now, isUse: false)
+            {
+                return known
+            }
             let held = came[number].held
             let view = try savedEntity(viewer, id, for: .view(of: viewer), on: held)
             let (revision, storedAt) = (entry.revision, entry.storedAt)

@@ -251,4 +251,37 @@ struct OvertakenReadTests {
         #expect(shown == Self.list(items, "new"))
         #expect(try await fixture.cached(url).lastShown?.text == shown)
     }
+
+    @Test("Where no list is cached, an answer overtaken twice has entities as the writes made them")
+    func unknownList() async throws {
+        let url = try url("/list")
+        try await fixture.cache(self.url("/other"), .json(Self.list(Self.user(7, "Ann"), "old")))
+        let old = ScriptedAnswer.json(Self.list(Self.user(7, "Ann"), "new"))
+        let (gate, second) = (Gate(), Gate())
+        fixture.upstream.answer(
+            url,
+            with: old.held(by: gate),
+            Self.no,
+            old.held(by: second),
+            Self.no
+        )
+        let asked = fixture.upstream.asked.all.count
+        let fetch = fixture.start(url, .networkOnly)
+        _ = try await fixture.upstream.asked.element(asked)
+        try await add(8, to: url)
+        gate.open()
+        // The write, the read after it, and the second read.
+        _ = try await fixture.upstream.asked.element(asked + 3)
+        try await confirm(#"{"type":"merge","value":{"name":"Bea"}}"#, of: .entity("User:7"))
+        try await add(9, to: url)
+        second.open()
+        let result = try await fetch.result()
+        #expect(result.refusal == nil)
+        #expect(result.lastShown?.text == Self.list(Self.user(7, "Bea"), "new"))
+    }
+
+    private func add(_ id: Int, to list: WebURL) async throws {
+        let value = #"{"/items":[\#(Self.user(id, "Cid"))]}"#
+        try await confirm(#"{"type":"list_add","value":\#(value)}"#, of: .url(list))
+    }
 }

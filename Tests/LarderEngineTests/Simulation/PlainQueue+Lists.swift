@@ -133,6 +133,20 @@ extension PlainQueue {
         return found
     }
 
+    /// What a client may be told of an answer with the list that writes have overtaken, where nothing is
+    /// known of the list: the list as it came, with what is known of its entities (case 8).
+    func told(_ rows: [PlainValue.Row], _ reading: PlainReading) -> [PlainQueue] {
+        guard base(Self.list) == .unknown, isOvertaken(Self.list, reading) != false else { return [] }
+        return listed(rows, reading).map { queue in
+            var told = queue
+            for row in rows where queue.base(Self.path(of: row.id)) == .unknown {
+                told.set(Self.path(of: row.id), .value(row.value))
+            }
+            told.set(Self.list, .value(PlainValue(["items": .ids(rows.map(\.id))])))
+            return told
+        }
+    }
+
     /// The rest of an answer counts whose entities or whose order writes have touched meanwhile
     /// (case 8); nothing of it if no entity has a rest, or if nothing is known of one.
     private func listed(

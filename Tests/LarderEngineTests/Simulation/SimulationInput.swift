@@ -159,7 +159,9 @@ struct SimulationInput {
     /// What may be seen before all of it has come about, and by who asks the network for what a pin
     /// keeps, which says that it is deleted.
     func passing(from queue: PlainQueue) -> [PlainQueue] {
-        if case .answeredList(let rows, let reading) = event { return queue.listed(rows, reading) }
+        if case .answeredList(let rows, let reading) = event {
+            return queue.listed(rows, reading) + queue.told(rows, reading)
+        }
         guard case .answeredRead(let path, let base, let reading) = event else { return [] }
         let mixed = queue.touched(path, reading).filter { !$0.isEmpty }
             .flatMap { queue.mixed(path, base, reading, $0, number) }
