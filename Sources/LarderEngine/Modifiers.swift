@@ -262,19 +262,17 @@ package struct Modifiers: EnginePart {
 
     /// Cancels a modifier, gives it up, or drops a dead letter, if the arguments allow that.
     ///
-    /// The change is on disk when this returns: true if it was a dead letter, which is now forgotten.
-    @discardableResult
+    /// The change is on disk when this returns.
     package func remove(
         _ id: ModifierID,
         _ scope: ScopeKey,
         discarding isDiscarding: Bool,
         dropping mayDrop: Bool = true,
         cancellation: ClientCancellation = ClientCancellation()
-    ) async throws(Problem) -> Bool {
+    ) async throws(Problem) {
         let (number, report) = try await reports.report(id, scope)
         guard report.state != .failed || !mayDrop else {
-            try await ModifierActions(context: context).drop(id, scope)
-            return true
+            return try await ModifierActions(context: context).drop(id, scope)
         }
         guard !report.state.isSettled else { throw .alreadySettled(report) }
         try await change(number, report, cancellation) { queue, now throws(Refusal) in
@@ -284,7 +282,6 @@ package struct Modifiers: EnginePart {
         } isWritten: { () async throws(Problem) in
             try await isSettled(number)
         }
-        return false
     }
 
     /// Asks the machine for something as soon as no step of the modifier is being written, and

@@ -276,7 +276,7 @@ struct ModifierTests {
             let child = try await accept(fixture, try fixture.url("/b"), .none, after: parent)
             let (engine, scope) = (fixture.engine, fixture.scope)
             hold.arm("INSERT INTO history")
-            async let first = engine.modifiers.remove(parent, scope, discarding: true)
+            async let first: Void = engine.modifiers.remove(parent, scope, discarding: true)
             _ = try await hold.reached.element(0)
             let keeper = engine.context.modifiers
             let found = try await engine.store.modifiers.number(child, of: scope)
@@ -293,7 +293,7 @@ struct ModifierTests {
                 try await engine.modifiers.remove(child, scope, discarding: false)
             }
             hold.release()
-            _ = try await first
+            try await first
             #expect(await second?.kind == .alreadySettled)
         }
     }

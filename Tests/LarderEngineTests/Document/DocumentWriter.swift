@@ -450,7 +450,7 @@ struct DocumentWriter {
             } else if !state.isSettled {
                 writes[place].isRemoved = true
                 do {
-                    _ = try await passing(fixture) {
+                    try await passing(fixture) {
                         try await $0.modifiers.remove(id, key, discarding: isEnding)
                     }
                 } catch {
