@@ -212,7 +212,10 @@ extension ConfigurationReader {
                 "network_wait": Self.member(\.networkWait, wait),
                 "timeout": Self.member(\.timeout, time),
                 "connect_timeout": Self.member(\.connectTimeout, time),
-                "ttl": Self.member(\.ttl, mayBeNull: true, lifetime),
+                "ttl": { reader, fetch, item in
+                    guard !reader.isNull(item) else { return }
+                    fetch.ttl = reader.value(item, lifetime)
+                },
                 "store_no_store": Self.member(\.storesNoStore, Setting.truth),
                 "post_reads": { $1.postReads = $0.postReads($2) },
                 "vary": { $1.vary = $0.varyNames($2) },
