@@ -64,9 +64,8 @@ extension EntryReader {
         if place.scope == .shared { item.tell(.shared) }
         var explanation = EntryExplanation(item, of: entry, protectedBy: [])
         if let name = id.entity { try explanation.take(name, in: place, look) }
-        explanation = try formTold(of: entry, in: place, explanation)
         guard target != nil || view?.overlay.pending.isEmpty != true else {
-            return (explanation, place)
+            return (try formTold(of: entry, in: place, explanation), place)
         }
         look.form = .base
         let base = ViewReport(try look.view(of: id, in: lookupScopes) { row, _ in ViewReport(row) })
@@ -80,7 +79,8 @@ extension EntryReader {
         }
         if let view { try told.take(view, in: scope, reader) }
         explanation.pending = told
-        return (explanation, place)
+        // Last, as it may take long: base and the effects are read right after the view.
+        return (try formTold(of: entry, in: place, explanation), place)
     }
 
     /// Adds how an entry is kept; for that, the shown answer is split once more.
