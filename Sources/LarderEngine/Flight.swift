@@ -153,6 +153,7 @@ final class Flight: Sendable {
         }
         if let cachedID { store.release(plan.key.scope, cachedID) }
         plan.pipe?.finish(isWhole: false)
+        // From here on no client may join.
         context.flights.remove(self)
         context.refreshes.landed(self, outcome, context)
         end(outcome)
