@@ -9,7 +9,7 @@ struct PageNames {
         "docs/testing.md",
     ]
 
-    /// HumanFormat that are not types of the tree: header fields, types and calls of others, and names
+    /// Words that are not types of the tree: header fields, types and calls of others, and names
     /// in examples.
     private static let others: Set = [
         "Accept", "Age", "Article", "Authorization", "Cookie", "Date", "LoadCredential", "Mutex",
