@@ -175,15 +175,18 @@ final class ResponseHeadHandler: ChannelDuplexHandler {
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// The position in an answer: in its head or in its body.
-    private enum State {
-        /// In a head; the bytes of its current line, of which none has been passed on, nor the line
-        /// break before them.
-        case head(line: [UInt8], isStatusLine: Bool, isInformational: Bool)
-        case body
+    private struct Head {
+        /// The bytes of its current line, of which none has been passed on, nor the line break
+        /// before them.
+        var line: [UInt8] = []
+        var isStatusLine = true
+        var isInformational = false
+
+        var unsent: [UInt8] { isStatusLine ? line : lineBreak + line }
     }
 
-    private var state = State.body
+    /// The head that arrives; nil while a body does.
+    private var head: Head?
     private var unescapesNext = false
     /// The Content-Length of the head; nil if none has come.
     private var contentLength: [UInt8]?
@@ -192,7 +195,7 @@ final class ResponseHeadHandler: ChannelDuplexHandler {
 
     /// A request will be written next, so the next bytes that arrive are a head.
     func requestBegins(hasEscapes: Bool) {
-        state = .head(line: [], isStatusLine: true, isInformational: false)
+        head = Head()
         unescapesNext = hasEscapes
     }
 
@@ -205,33 +208,26 @@ final class ResponseHeadHandler: ChannelDuplexHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard case .head = state else { return context.fireChannelRead(data) }
+        guard head != nil else { return context.fireChannelRead(data) }
         var buffer = unwrapInboundIn(data)
         let bytes = Array(buffer.readableBytesView)
         var out: [UInt8] = []
         var rest = bytes[...]
-        while case .head(var line, let isStatusLine, let isInformational) = state {
+        while var current = head {
             guard let end = rest.firstIndex(of: lineFeed) else {
-                line += rest
+                current.line += rest
                 rest = []
                 // The decoder refuses a line that is longer than any head may be.
-                if line.count > Limits.responseHeadBytesMax {
-                    out += isStatusLine ? line : lineBreak + line
-                    state = .body
-                } else {
-                    state = .head(
-                        line: line,
-                        isStatusLine: isStatusLine,
-                        isInformational: isInformational
-                    )
-                }
+                let isTooLong = current.line.count > Limits.responseHeadBytesMax
+                if isTooLong { out += current.unsent }
+                head = isTooLong ? nil : current
                 break
             }
-            line += rest[..<end]
+            current.line += rest[..<end]
             rest = rest[(end + 1)...]
-            if line.last == carriageReturn { line.removeLast() }
-            out += decodable(line, isStatusLine: isStatusLine)
-            state = after(line, isStatusLine: isStatusLine, isInformational: isInformational)
+            if current.line.last == carriageReturn { current.line.removeLast() }
+            out += decodable(current.line, isStatusLine: current.isStatusLine)
+            head = after(current)
         }
         out += rest
         guard !out.isEmpty else { return }
@@ -241,11 +237,10 @@ final class ResponseHeadHandler: ChannelDuplexHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         // The incomplete line is the last thing that the peer sent.
-        if case .head(let line, let isStatusLine, _) = state, !line.isEmpty || !isStatusLine {
-            let bytes = isStatusLine ? line : lineBreak + line
-            context.fireChannelRead(wrapInboundOut(ByteBuffer(bytes: bytes)))
+        if let head, !head.unsent.isEmpty {
+            context.fireChannelRead(wrapInboundOut(ByteBuffer(bytes: head.unsent)))
         }
-        state = .body
+        head = nil
         context.fireChannelInactive()
     }
 
@@ -282,16 +277,14 @@ final class ResponseHeadHandler: ChannelDuplexHandler {
         return lineBreak + Array(name) + Array(plain[colon...])
     }
 
-    private func after(_ line: [UInt8], isStatusLine: Bool, isInformational: Bool) -> State {
-        guard line.isEmpty else {
-            let informs = isStatusLine ? Self.isInformational(line) : isInformational
-            return .head(line: [], isStatusLine: false, isInformational: informs)
+    /// The head after the end of a line.
+    private func after(_ head: Head) -> Head? {
+        guard head.line.isEmpty else {
+            let informs = head.isStatusLine ? Self.isInformational(head.line) : head.isInformational
+            return Head(isStatusLine: false, isInformational: informs)
         }
         // After an empty line before the status line, or after the end of a 1xx, a head follows.
-        if isStatusLine || isInformational {
-            return .head(line: [], isStatusLine: true, isInformational: false)
-        }
-        return .body
+        return head.isStatusLine || head.isInformational ? Head() : nil
     }
 
     /// Whether a status line has a status of 1xx other than 101 (RFC 9110 15.2).
