@@ -193,7 +193,7 @@ extension SelectionBuilder {
             return true
         }
         // Different texts with the same digest can be forged. So only as many are compared as can
-        // happen by randomUnit.
+        // happen by chance.
         let known = layoutNumbers[digest, default: []].suffix(Self.comparedLayoutsMax)
         if let layout = known.first(where: { fits(layouts[$0], object, tape, bytes) }) {
             return layout

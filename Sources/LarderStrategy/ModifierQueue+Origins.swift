@@ -17,7 +17,7 @@ extension ModifierQueue {
         return timePassed(now: now)
     }
 
-    /// A request could not availability the origin, or a portal answered in its place.
+    /// A request could not reach the origin, or a portal answered in its place.
     package mutating func originWentDown(
         _ name: OriginName,
         isCaptive: Bool,

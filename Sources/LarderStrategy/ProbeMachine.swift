@@ -53,7 +53,7 @@ package struct ProbeMachine: Equatable, Sendable {
         case pause(upTo: Duration)
     }
 
-    // MARK: ClientCancellation
+    // MARK: Waiting tasks
 
     package mutating func interestBegan() -> LoopAction {
         defer { checkInvariants() }
