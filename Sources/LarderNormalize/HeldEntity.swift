@@ -33,12 +33,12 @@ package struct MergedEntity: Sendable {
 
     package let key: EntityKey
     /// State of the entity after the merge.
-    package let held: HeldEntity
-    package let change: Change
+    package internal(set) var held: HeldEntity
+    package internal(set) var change = Change.nothing
     /// Whether anything of ``held`` is to be written, if only the number of the fetch.
-    package let isWritten: Bool
+    package internal(set) var isWritten = false
     /// Whether the answer had it more than once, with different values; the last one counts.
-    package let isContradicted: Bool
+    package internal(set) var isContradicted = false
     /// Stamp before the merge; nil if the entity was unknown.
     let before: EntityStamp?
     let fetch: Int64

@@ -130,7 +130,6 @@ extension Split {
         fetch: Int64,
         keeping kept: TouchedMembers = .none
     ) -> MergedEntity {
-        let key = keys[number]
         let before: EntityStamp?
         let base: EntityBody?
         switch held {
@@ -138,19 +137,17 @@ extension Split {
         case .present(let body, let stamp): (before, base) = (stamp, body)
         case .deleted(let stamp): (before, base) = (stamp, nil)
         }
+        var merged = MergedEntity(
+            key: keys[number],
+            held: held,
+            before: before,
+            fetch: fetch,
+            kept: kept
+        )
         if kept == .all || base == nil && isLate(number, after: before, fetch: fetch) {
-            return MergedEntity(
-                key: key,
-                held: held,
-                change: .nothing,
-                isWritten: false,
-                isContradicted: false,
-                before: before,
-                fetch: fetch,
-                kept: kept
-            )
+            return merged
         }
-        return body.withUnsafeBytes { bytes in
+        body.withUnsafeBytes { bytes in
             var merging = EntityMerging(self, bytes, base: base)
             // A new entity does not keep the tombstone's stamp.
             var stamp = base == nil ? nil : before
@@ -169,17 +166,12 @@ extension Split {
             }
             let after = stamp ?? EntityStamp(version: nil, fetch: fetch)
             let (body, change) = merging.finished()
-            return MergedEntity(
-                key: key,
-                held: .present(body ?? base ?? .empty, after),
-                change: change,
-                isWritten: body != nil || after != before,
-                isContradicted: merging.isContradicted,
-                before: before,
-                fetch: fetch,
-                kept: kept
-            )
+            merged.held = .present(body ?? base ?? .empty, after)
+            merged.change = change
+            merged.isWritten = body != nil || after != before
+            merged.isContradicted = merging.isContradicted
         }
+        return merged
     }
 
     /// Whether no occurrence of the entity is new enough to replace the state with this stamp.
