@@ -119,6 +119,22 @@ package struct OriginName: Hashable, Sendable, Comparable, CustomStringConvertib
     package static func < (left: OriginName, right: OriginName) -> Bool { left.text < right.text }
 }
 
+/// The name that a user gives to a set of entries: 1 to 64 letters, digits, `.`, `_` and `-`.
+package struct PrefetchName: Hashable, Sendable, Comparable, CustomStringConvertible {
+    package let text: String
+
+    package var description: String { text }
+
+    package init(_ text: String) throws(ModelError) {
+        guard let name = try? OriginName(text) else { throw .badPrefetchName(text) }
+        self.text = name.text
+    }
+
+    package static func < (left: PrefetchName, right: PrefetchName) -> Bool {
+        left.text < right.text
+    }
+}
+
 package enum OriginSource: Hashable, Sendable {
     /// The configuration file, or a file in the folder next to it.
     case file(String)
