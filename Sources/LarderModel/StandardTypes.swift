@@ -11,7 +11,7 @@ extension Int64 {
 }
 
 extension Duration {
-    /// The pause doubled so many times: above each of our longest pauses, and far below an overflow.
+    /// The pause doubled so many times: above our longest pauses, and far below an overflow.
     package func doubled(_ times: Int) -> Duration { self * (1 << min(max(times, 0), 16)) }
 }
 
