@@ -58,39 +58,16 @@ extension ProxySettings.Credentials {
 }
 
 /// TLS settings of an origin in addition to the system's.
-package struct TLSSettings: Hashable, Sendable {
-    /// The roots that are trusted in place of the system's.
-    package var caFile: PEMFile?
-    /// The client's certificate, with those that lead from it to its root.
-    package var clientCertificate: PEMFile?
-    /// The key of ``clientCertificate``; one is never there without the other.
-    package var clientKey: PEMFile?
-
-    package init() {}
-}
+package typealias TLSSettings = [TLSKey: PEMFile]
 
 /// The keys under an origin's `tls`.
 package enum TLSKey: String, Sendable, CaseIterable {
+    /// The roots that are trusted in place of the system's.
     case caFile = "ca_file"
+    /// The client's certificate, with those that lead from it to its root.
     case clientCertificate = "client_cert"
+    /// The key of ``clientCertificate``; one is never there without the other.
     case clientKey = "client_key"
-}
-
-extension TLSSettings {
-    package subscript(key: TLSKey) -> PEMFile? {
-        get { self[keyPath: key.path] }
-        set { self[keyPath: key.path] = newValue }
-    }
-}
-
-extension TLSKey {
-    fileprivate var path: WritableKeyPath<TLSSettings, PEMFile?> {
-        switch self {
-        case .caFile: \.caFile
-        case .clientCertificate: \.clientCertificate
-        case .clientKey: \.clientKey
-        }
-    }
 }
 
 /// A file of certificates or keys (RFC 7468), as it was when the configuration was read.

@@ -221,8 +221,8 @@ struct ConnectionSettings: Hashable {
         proxy = origin.proxy
         var tls = origin.tls
         if request.url.originText != origin.baseURL.originText {
-            tls.clientCertificate = nil
-            tls.clientKey = nil
+            tls[.clientCertificate] = nil
+            tls[.clientKey] = nil
         }
         self.tls = tls
         purpose = request.purpose
@@ -262,10 +262,10 @@ package enum TLSMaterial {
     ) throws(TLSFault) -> TLSConfiguration {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
-        if settings.caFile != nil {
+        if settings[.caFile] != nil {
             configuration.trustRoots = .certificates(try certificates(settings, .caFile))
         }
-        guard let key = settings.clientKey else { return configuration }
+        guard let key = settings[.clientKey] else { return configuration }
         let chain = try certificates(settings, .clientCertificate)
         configuration.certificateChain = chain.map { .certificate($0) }
         configuration.privateKey = .privateKey(try privateKey(key))

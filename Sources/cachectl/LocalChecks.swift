@@ -142,7 +142,7 @@ struct SecretFiles {
         }
         for origin in configuration.knownOrigins {
             let settings = origin.settings
-            if let key = settings.tls.clientKey {
+            if let key = settings.tls[.clientKey] {
                 contents[key.path] = "the client key of the origin '\(origin.name)'"
             }
             // The state directory, with the API's origins, is closed to other users.

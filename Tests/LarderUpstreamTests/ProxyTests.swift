@@ -62,7 +62,7 @@ struct ProxyTests {
         let tls = OriginTLS(try authority.issue("origin", for: ["localhost"]))
         try await withProxy(tls: tls) { fixture, proxy in
             fixture.server.answer("/", with: .text("through"))
-            let trusting = fixture.with { $0.tls.caFile = root }
+            let trusting = fixture.with { $0.tls[.caFile] = root }
             let text = try await trusting.ask().text()
             #expect(text == "through")
             let reason =

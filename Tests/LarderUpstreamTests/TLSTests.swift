@@ -19,7 +19,7 @@ struct TLSTests {
     /// The origin's settings with the test's root.
     private func trusting(_ fixture: UpstreamFixture) throws -> UpstreamFixture {
         let root = try file(authority.root)
-        return fixture.with { $0.tls.caFile = root }
+        return fixture.with { $0.tls[.caFile] = root }
     }
 
     private func identified(
@@ -28,8 +28,8 @@ struct TLSTests {
     ) throws -> UpstreamFixture {
         let (certificate, key) = (try file(identity.certificate), try file(identity.key))
         return fixture.with {
-            $0.tls.clientCertificate = certificate
-            $0.tls.clientKey = key
+            $0.tls[.clientCertificate] = certificate
+            $0.tls[.clientKey] = key
         }
     }
 
@@ -63,7 +63,7 @@ struct TLSTests {
         let roots = PEMFile(path: authority.root, bytes: try bytes(ofFile: other.root))
         try await withOrigin(tls: tls) { fixture in
             fixture.server.answer("/", with: .text("over TLS"))
-            let before = fixture.with { $0.tls.caFile = roots }
+            let before = fixture.with { $0.tls[.caFile] = roots }
             expectUntrusted(await fixture.failure(of: try before.request()), Self.notTrusted)
             #expect(try await trusting(fixture).ask().text() == "over TLS")
             expectUntrusted(await fixture.failure(of: try before.request()), Self.notTrusted)
@@ -184,9 +184,9 @@ struct TLSTests {
         let empty = PEMFile(path: "/empty", bytes: [])
         var tls = TLSSettings()
         #expect(TLSMaterial.fault(in: tls) == nil)
-        tls.caFile = root
-        tls.clientCertificate = certificate
-        tls.clientKey = key
+        tls[.caFile] = root
+        tls[.clientCertificate] = certificate
+        tls[.clientKey] = key
         #expect(TLSMaterial.fault(in: tls) == nil)
         func fault(_ change: (inout TLSSettings) -> Void) -> TLSFault? {
             var copy = tls
@@ -196,19 +196,20 @@ struct TLSTests {
         let noCertificate = "holds no certificates in PEM"
         let noKey = "holds no private key in PEM without a passphrase"
         for bad in [noise, empty, key] {
-            #expect(fault { $0.caFile = bad } == TLSFault(.caFile, noCertificate))
+            #expect(fault { $0[.caFile] = bad } == TLSFault(.caFile, noCertificate))
             #expect(
-                fault { $0.clientCertificate = bad } == TLSFault(.clientCertificate, noCertificate)
+                fault { $0[.clientCertificate] = bad }
+                    == TLSFault(.clientCertificate, noCertificate)
             )
         }
         for bad in [noise, empty, root] {
-            #expect(fault { $0.clientKey = bad } == TLSFault(.clientKey, noKey))
+            #expect(fault { $0[.clientKey] = bad } == TLSFault(.clientKey, noKey))
         }
         let protected = try file(try authority.protectKey(identity.key))
-        #expect(fault { $0.clientKey = protected } == TLSFault(.clientKey, noKey))
+        #expect(fault { $0[.clientKey] = protected } == TLSFault(.clientKey, noKey))
         let otherKey = try file(other.key)
         #expect(
-            fault { $0.clientKey = otherKey }
+            fault { $0[.clientKey] = otherKey }
                 == TLSFault(.clientKey, "does not hold the key of client_cert")
         )
     }

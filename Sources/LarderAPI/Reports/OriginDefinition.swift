@@ -311,9 +311,9 @@ extension OriginDefinition {
         shared = origin.isShared
         proxy = coversSecrets ? origin.proxy?.maskedText : origin.proxy?.text
         var files = OriginTLS()
-        files.caFile = origin.tls.caFile?.path
-        files.clientCert = origin.tls.clientCertificate?.path
-        files.clientKey = origin.tls.clientKey?.path
+        files.caFile = origin.tls[.caFile]?.path
+        files.clientCert = origin.tls[.clientCertificate]?.path
+        files.clientKey = origin.tls[.clientKey]?.path
         tls = files
         headers = NamedValues(
             origin.headers.fields.map { .init($0.name, coversSecrets ? "***" : $0.value) }
