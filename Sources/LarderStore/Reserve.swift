@@ -174,10 +174,5 @@ struct FileStamp: Equatable {
         modifiedNanoseconds = answer.st_mtim.tv_nsec
     }
 
-    var modifiedAt: Timestamp {
-        let (seconds, nanoseconds) = (Int64(modifiedSeconds), Int64(modifiedNanoseconds))
-        return Timestamp(milliseconds: seconds * 1_000 + nanoseconds / 1_000_000)
-    }
-
     func isSameFile(as other: FileStamp) -> Bool { device == other.device && node == other.node }
 }

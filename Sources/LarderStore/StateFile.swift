@@ -140,7 +140,7 @@ final class StateFile: Sendable {
     ///
     /// The next snapshot has only the rows that were taken over.
     private static func snapshot(_ place: StateFileSwap) -> [String] {
-        guard let taken = FileStamp(place.snapshotPath)?.modifiedAt else { return [] }
+        guard let taken = FileTime.changed(place.snapshotPath) else { return [] }
         return ["\(place.snapshotPath) is a copy of it of \(taken.httpDate)"]
     }
 

@@ -157,11 +157,11 @@ final class StateSnapshots: Sendable {
     func wait() { queue.sync {} }
 
     private func isDue(_ now: Timestamp, _ age: Duration) -> Bool {
-        guard let last = FileStamp(file.snapshotPath)?.modifiedAt else { return true }
+        guard let last = FileTime.changed(file.snapshotPath) else { return true }
         // After a clock is set back, the last snapshot may be in the future.
         guard now.since(last) >= age || last > now else { return false }
         return [file.path, file.path + "-wal"].contains { path in
-            FileStamp(path).map { $0.modifiedAt >= last } ?? false
+            FileTime.changed(path).map { $0 >= last } ?? false
         }
     }
 
@@ -177,5 +177,14 @@ final class StateSnapshots: Sendable {
         } catch {
             shared.findings.tell("no copy of \(file.path) was taken: \(error.message)")
         }
+    }
+}
+
+enum FileTime {
+    static func changed(_ path: String) -> Timestamp? {
+        var answer = stat()
+        guard stat(path, &answer) == 0 else { return nil }
+        let time = answer.st_mtim
+        return Timestamp(milliseconds: Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000)
     }
 }
