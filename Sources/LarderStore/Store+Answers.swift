@@ -102,6 +102,7 @@ extension Store {
     /// The number of a step that leaves nothing in the store, such as an answer that is only told.
     ///
     /// At a block's end it waits for the writer, which reserves the next one before a transaction.
+    /// So no command of the writer may call it.
     package func nextRevision() throws(StoreError) -> Revision {
         let revisions = stateFile.revisions
         if let revision = revisions.spend() { return revision }
