@@ -244,14 +244,12 @@ package enum JSONHalves {
     private static let halfLead: UInt8 = 0xED
     private static let firstHalf: UInt32 = 0xD800
 
-    /// Whether a text of these bytes must be made by ``text(_:)``.
-    static func mayBe(in bytes: some Sequence<UInt8>) -> Bool {
-        bytes.contains { $0 == lead || $0 == halfLead }
-    }
-
     /// The text of bytes in WTF-8 (https://simonsapin.github.io/wtf-8/).
-    static func text(_ bytes: some Collection<UInt8>) -> String {
-        let bytes = Array(bytes)
+    static func text(_ content: some Collection<UInt8>) -> String {
+        guard content.contains(where: { $0 == lead || $0 == halfLead }) else {
+            return String(decoding: content, as: UTF8.self)
+        }
+        let bytes = Array(content)
         var text: [UInt8] = []
         text.reserveCapacity(bytes.count + 8)
         var index = 0

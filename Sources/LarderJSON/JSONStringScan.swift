@@ -107,13 +107,7 @@ extension JSONStringScan {
     /// Half a surrogate pair, which a `String` cannot hold, becomes a scalar of ``JSONHalves``.
     package static func text(_ token: JSONToken, in bytes: UnsafeRawBufferPointer) -> String {
         let content = UnsafeRawBufferPointer(rebasing: bytes[token.range].dropFirst().dropLast())
-        if token.hasEscapes {
-            let bytes = decoded(content)
-            return JSONHalves.mayBe(in: bytes)
-                ? JSONHalves.text(bytes) : String(decoding: bytes, as: UTF8.self)
-        }
-        return JSONHalves.mayBe(in: content)
-            ? JSONHalves.text(content) : String(decoding: content, as: UTF8.self)
+        return token.hasEscapes ? JSONHalves.text(decoded(content)) : JSONHalves.text(content)
     }
 
     /// Decodes the bytes between the quotation marks of a string that a tokenizer has read.
