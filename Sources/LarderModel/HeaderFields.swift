@@ -55,6 +55,11 @@ package struct HeaderFields: Hashable, Sendable {
         fields.removeAll { $0.name.isEqual(to: name) }
     }
 
+    /// The fields whose names, in lower case, are to stay.
+    package func keeping(_ isKept: (String) -> Bool) -> HeaderFields {
+        HeaderFields(fields.filter { isKept($0.name.lowercased()) })
+    }
+
     /// Names and values, as they count against a budget.
     package var byteCount: Int {
         fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }

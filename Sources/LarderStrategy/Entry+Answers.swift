@@ -35,23 +35,14 @@ extension HeaderFields {
     /// Set-Cookie is not among them: it is a secret between the origin and the client that asked.
     package var endToEnd: HeaderFields {
         let named = Set(listed("Connection"))
-        return HeaderFields(
-            fields.filter { field in
-                let name = field.name.lowercased()
-                return !connectionHeaders.contains(name) && !named.contains(name)
-            }
-        )
+        return keeping { !connectionHeaders.contains($0) && !named.contains($0) }
     }
 
     /// The Set-Cookie fields, which only the client that asked may see.
-    package var cookies: HeaderFields {
-        HeaderFields(fields.filter { $0.name.lowercased() == "set-cookie" })
-    }
+    package var cookies: HeaderFields { keeping { $0 == "set-cookie" } }
 
     /// The end-to-end fields that have no column in the database.
-    var kept: HeaderFields {
-        HeaderFields(endToEnd.fields.filter { !columnHeaders.contains($0.name.lowercased()) })
-    }
+    var kept: HeaderFields { endToEnd.keeping { !columnHeaders.contains($0) } }
 }
 
 /// Fields about the connection instead of the answer, and secrets.
@@ -84,9 +75,7 @@ extension Entry {
         confirmed.headers.remove("Age")
         confirmed.headers.remove("Date")
         // These fields say how to read the stored bytes, which stay the same (RFC 9111 3.2).
-        let updating = headers.kept.fields.filter {
-            !storedBytesHeaders.contains($0.name.lowercased())
-        }
+        let updating = headers.kept.keeping { !storedBytesHeaders.contains($0) }.fields
         for field in updating { confirmed.headers.remove(field.name) }
         for field in updating { confirmed.headers.append(field.name, field.value) }
         // The id has the values of these headers, which some caches leave out of the Vary of a 304.

@@ -175,14 +175,12 @@ package struct FlightRules: Equatable, Sendable {
     package func carried(_ headers: HeaderFields, to url: WebURL) -> HeaderFields {
         let isUpgrade = !self.url.isSecure && url.isSecure && url.host == self.url.host
         if url.originText == self.url.originText || isUpgrade { return headers }
-        let carried = headers.fields.filter { field in
-            let name = field.name.lowercased()
-            return switch carrying {
+        return headers.keeping { name in
+            switch carrying {
             case .form: harmlessHeaders.contains(name)
             case .all(let secrets): !credentialHeaders.contains(name) && !secrets.contains(name)
             }
         }
-        return HeaderFields(carried)
     }
 }
 

@@ -209,12 +209,7 @@ package enum RawFields {
     /// An origin may not send Larder's own fields. Its Accept-Ranges says nothing of the stored
     /// body. Its Cache-Status stays, as each cache on the way adds a member of its own.
     private static func passed(_ headers: HeaderFields) -> HeaderFields {
-        HeaderFields(
-            headers.fields.filter { field in
-                let name = field.name.lowercased()
-                return !name.hasPrefix("larder-") && !own.contains(name)
-            }
-        )
+        headers.keeping { !$0.hasPrefix("larder-") && !own.contains($0) }
     }
 
     private static let own: Set<String> = ["age", "accept-ranges", "content-length"]
