@@ -99,8 +99,9 @@ package struct Pins: EnginePart {
 
     /// Writes the pin, and asks its origin if the pin waits for an answer.
     ///
-    /// ``PinFetchRunner`` skips the pin from before it is written until it has handled the outcome of
-    /// this attempt. A second attempt would settle the pin again, later than the client hears.
+    /// ``PinFetchRunner`` skips the pin from before it is written until it has handled the outcome
+    /// of this attempt. A second attempt would settle the pin again, later than the client hears.
+    /// If the skip ended later, no task would look at the pin again.
     private func want(
         _ id: EntryID,
         _ scope: ScopeKey,
