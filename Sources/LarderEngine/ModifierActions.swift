@@ -150,7 +150,8 @@ package struct ModifierActions: EnginePart {
         return (whole.body, whole.modifier.mediaType)
     }
 
-    /// Replaces changes and request of a modifier that cannot have been applied, or of a dead letter.
+    /// Replaces changes and request of a modifier that cannot have been applied, or of a dead
+    /// letter.
     ///
     /// The edit is on disk, synced, before this returns. Id, number, state and dependencies stay,
     /// and a dead letter stays one until it is retried. A repeated edit changes nothing.

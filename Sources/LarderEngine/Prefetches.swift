@@ -287,8 +287,8 @@ struct PrefetchSizes: Sendable {
 
 /// Looks up sizes: in the cache, else by HEAD (RFC 9110 9.3.2), whose answer is not kept.
 ///
-/// An entry that there was no time for counts with the mean of the known sizes. So a set that is far
-/// too large is refused although its origin is slow.
+/// An entry that there was no time for counts with the mean of the known sizes. So a set that is
+/// far too large is refused although its origin is slow.
 struct PrefetchSizing {
     let context: EngineContext
     let scope: ScopeKey

@@ -234,8 +234,8 @@ struct NetworkResultReader {
         return .current(known(answer))
     }
 
-    /// The entities of an answer; without `always`, nil if the client's own modifiers target none of
-    /// them.
+    /// The entities of an answer; without `always`, nil if the client's own modifiers target none
+    /// of them.
     private func split(
         of entry: Entry,
         _ bytes: [UInt8],
