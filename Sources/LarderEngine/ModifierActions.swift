@@ -20,7 +20,7 @@ package struct ModifierActions: EnginePart {
         cancellation: ClientCancellation
     ) async throws(Problem) -> Page<ModifierActionResult> {
         let action = command.action
-        guard let given = command.ids, case .one(let scope) = scopes else {
+        guard let given = command.ids else {
             guard let state = command.state else {
                 throw Problem(.badRequest, "'ids' or 'state' is needed")
             }
@@ -32,6 +32,9 @@ package struct ModifierActions: EnginePart {
             list.cursor = command.cursor
             let origin = try OriginName?(command: command.origin)
             return try await act(action, on: list, of: origin, scopes, cancellation: cancellation)
+        }
+        guard case .one(let scope) = scopes else {
+            preconditionFailure("ids are those of one scope")
         }
         guard command.state == nil, command.origin == nil, command.cursor == nil else {
             throw Problem(.badRequest, "'ids' is given with other members that select")
