@@ -196,8 +196,8 @@ extension Exchange {
 }
 
 extension HTTPRequestHead {
-    /// The account that a request names: the parameter or member `account`, or `Larder-Account`; the
-    /// two must not differ.
+    /// The account that a request names: the parameter or member `account`, or `Larder-Account`;
+    /// the two must not differ.
     func account(_ given: String?) throws(Problem) -> String? {
         guard let field = headers.first(name: "Larder-Account") else { return given }
         guard given == nil || given == field else {

@@ -126,7 +126,7 @@ final class RequestLines: ChannelInboundHandler {
         handOnEnd(context)
     }
 
-    /// Passes the end of input on: after the answer to a whole request, immediately within a request.
+    /// Passes the end of input on: after the answer to a whole request, immediately within one.
     private func handOnEnd(_ context: ChannelHandlerContext) {
         guard hasEnded else { return }
         if case .line = place, isBlank, !takesMore() { return }

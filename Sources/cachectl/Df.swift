@@ -105,10 +105,11 @@ struct Df: AsyncParsableCommand {
     }
 
     private static func words(_ pins: PinUsage) -> String {
+        let size = HumanFormat.size(pins.accountedBytes)
+        let count = pins.count == 1 ? "1 pin" : "\(pins.count) pins"
         let waiting = pins.waiting > 0 ? ", of which \(pins.waiting) waiting" : ""
-        return
-            "\(HumanFormat.size(pins.accountedBytes)), \(pins.count == 1 ? "1 pin" : "\(pins.count) pins")"
-            + "\(waiting); all pins: \(HumanFormat.part(pins.totalAccountedBytes, of: pins.maxBytes))"
+        let all = HumanFormat.part(pins.totalAccountedBytes, of: pins.maxBytes)
+        return "\(size), \(count)\(waiting); all pins: \(all)"
     }
 
     private func details(_ usage: UsageReport, _ largest: [EntryItem]) -> [Table] {
