@@ -38,7 +38,7 @@ extension SeededRandom {
         return name.utf8.count > Limits.ruleNameBytesMax ? "short" : name
     }
 
-    /// HumanFormat of YAML, its indicators, and what its readers refuse or fold.
+    /// Words of YAML, its indicators, and what its readers refuse or fold.
     private static let pieces: [String] =
         [
             "isbn", "__typename", "@type", "null", "~", "true", "yes", "1", "0x1F", "1.5", "01",

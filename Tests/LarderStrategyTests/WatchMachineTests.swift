@@ -244,7 +244,7 @@ struct WatchMachineTests {
     }
 }
 
-// MARK: HumanFormat of the tests
+// MARK: Words of the tests
 
 private let scope = Scope.own(uid: 1, account: .default)
 
