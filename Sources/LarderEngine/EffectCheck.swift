@@ -77,7 +77,7 @@ struct EffectCheck: Sendable {
                     timeout: origin.fetch.timeout,
                     purpose: .write
                 )
-                let reply = try await context.ask(request, for: scope)
+                let reply = try await context.originStates.ask(request, for: scope)
                 let head = reply.head(now: context.clock.now())
                 let action = machine.headArrived(head, remaining: .zero, randomUnit: 0)
                 if case .giveUp(.captive) = action {

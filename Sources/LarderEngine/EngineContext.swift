@@ -192,29 +192,6 @@ final class EngineContext: Sendable {
         }
     }
 
-    /// Asks the upstream, and notes it when the origin has said nothing for ``Limits/silenceTime``
-    /// since the request left; the request goes on.
-    ///
-    /// The wait for one of our own connections and the time of an upload are not the origin's.
-    func ask(
-        _ request: UpstreamRequest,
-        for scope: Scope,
-        onSent: @escaping @Sendable () -> Void = {}
-    ) async throws(UpstreamError) -> UpstreamReply {
-        var asked = request
-        asked.user = scope.uid
-        let request = asked
-        let (departures, departure) = AsyncStream<Void>.makeStream()
-        // Cancelled as this returns.
-        async let _: Void = originStates.noteResponseTimeout(of: request, after: departures)
-        let reply = try await upstream.ask(request) {
-            onSent()
-            if request.upload == nil { departure.finish() }
-        }
-        credentials.noteAnswer(reply.status, to: request, for: scope, in: self)
-        return reply
-    }
-
     /// Retries the work until it succeeds, because what it writes must not be lost.
     func retryUntilSuccess(
         _ trouble: Logger.Message,

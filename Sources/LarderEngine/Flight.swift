@@ -232,7 +232,7 @@ extension Flight {
     /// A body that is stored has to come at the least rate of ``Limits/bodyTime(byteCount:)``.
     func ask(_ request: UpstreamRequest) async throws(UpstreamError) -> UpstreamReply {
         waiters.withLock { ($0.status, $0.head) = (nil, nil) }
-        var reply = try await context.ask(request, for: plan.payer.scope)
+        var reply = try await context.originStates.ask(request, for: plan.payer.scope)
         guard plan.isStored else { return reply }
         let (status, body, clock) = (reply.status, reply.body, context.clock)
         var (byteCount, time) = (0, Duration.zero)

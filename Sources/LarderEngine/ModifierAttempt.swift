@@ -82,7 +82,7 @@ struct ModifierAttempt: Sendable {
             isRepeatable: isRepeatable
         )
         request.timeout += request.sendingTime
-        return try await context.ask(request, for: scope) { isSent.raise() }
+        return try await context.originStates.ask(request, for: scope) { isSent.raise() }
     }
 
     private func end(of reply: UpstreamReply, from url: WebURL) async -> End {

@@ -232,6 +232,29 @@ struct OriginStates: EnginePart {
         note(origin) { $0.responseTimedOut(now: $1) }
     }
 
+    /// Asks the upstream, and notes it when the origin has said nothing for ``Limits/silenceTime``
+    /// since the request left; the request goes on.
+    ///
+    /// The wait for one of our own connections and the time of an upload are not the origin's.
+    func ask(
+        _ request: UpstreamRequest,
+        for scope: Scope,
+        onSent: @escaping @Sendable () -> Void = {}
+    ) async throws(UpstreamError) -> UpstreamReply {
+        var asked = request
+        asked.user = scope.uid
+        let request = asked
+        let (departures, departure) = AsyncStream<Void>.makeStream()
+        // Cancelled as this returns.
+        async let _: Void = noteResponseTimeout(of: request, after: departures)
+        let reply = try await context.upstream.ask(request) {
+            onSent()
+            if request.upload == nil { departure.finish() }
+        }
+        context.credentials.noteAnswer(reply.status, to: request, for: scope, in: context)
+        return reply
+    }
+
     /// Notes that no answer has come for some time since the request left.
     func noteResponseTimeout(
         of request: UpstreamRequest,

@@ -266,7 +266,8 @@ private struct PassedWriteRun: Sendable {
 
     private func send() async -> Problem? {
         do throws(UpstreamError) {
-            let reply = try await context.ask(request, for: write.scope.scope) { [isSent] in
+            let scope = write.scope.scope
+            let reply = try await context.originStates.ask(request, for: scope) { [isSent] in
                 isSent.raise()
             }
             guard progress.end() else { throw .timedOut(.head) }

@@ -389,7 +389,7 @@ struct PrefetchSizing {
             timeout: min(origin.fetch.timeout, Limits.prefetchHeadTime)
         )
         do throws(UpstreamError) {
-            let reply = try await context.ask(request, for: scope.scope)
+            let reply = try await context.originStates.ask(request, for: scope.scope)
             let head = reply.head(now: context.clock.now())
             context.originStates.noteRest(of: origin, url, for: scope.scope, head)
             while try await reply.body.next() != nil {}
