@@ -38,11 +38,8 @@ struct Coalescing: Sendable {
         guard let last = others.last else { return nil }
         if rule == .net, let effect = group.effect, let id = last.modifier.targets.first {
             let document = context.origins.document(id, for: first.modifier.scope.uid)
-            let base = try reader.base(of: id)
-            let view = TargetValues(base, of: id, [effect], document).view([effect])
-            // Over a part of the target, a whole value removes what only the origin knows.
-            let isNeedless = view.isInPlace && view.isComplete == !base.isPart
-            if isNeedless { return JoinedModifiers(others, nil) }
+            let values = TargetValues(try reader.base(of: id), of: id, [effect], document)
+            if values.view([effect]).isInPlace { return JoinedModifiers(others, nil) }
         }
         return JoinedModifiers(others, group.request)
     }

@@ -3,6 +3,8 @@ import LarderModel
 /// A view while effects come to it one after the other.
 package struct ViewRun {
     private let base: TargetContent
+    /// Whether base is known and is all of the target.
+    private let isBaseComplete: Bool
     /// The target after the effects so far.
     package private(set) var content: TargetContent
     /// Whether the content is all of the target and not only what effects said of it.
@@ -26,7 +28,8 @@ package struct ViewRun {
         content = base
         self.form = form
         budget = EffectBudget(steps: steps)
-        isComplete = base != .unknown && !isPart
+        isBaseComplete = base != .unknown && !isPart
+        isComplete = isBaseComplete
     }
 
     package var stepsLeft: Int { max(0, budget.steps) }
@@ -59,7 +62,8 @@ package struct ViewRun {
             case (_, .unknown): (.unknown, false)
             case (.deleted, .deleted): (.deleted, false)
             case (_, .deleted): (.deleted, true)
-            case (.json(let before), .json(let after)) where after.isSame(as: before):
+            case (.json(let before), .json(let after))
+            where after.isSame(as: before) && isComplete == isBaseComplete:
                 (.base, false)
             case (_, .json(let after)): (.json(after), true)
             case (_, .opaque): body.map { (.body(of: $0), true) } ?? (.base, false)

@@ -8,7 +8,7 @@ package struct View: Equatable, Sendable {
         /// Nothing is known, and nothing shows: a miss.
         case unknown
         case deleted
-        /// Base with its own bytes: no effect changed its value.
+        /// Base with its own bytes: no effect changed its value, or made a part complete.
         case base
         case json(JSONValue)
         /// The body of the request of the modifier at this place.

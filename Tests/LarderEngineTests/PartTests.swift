@@ -65,6 +65,15 @@ struct PartTests {
         #expect(shown?.complete == true)
     }
 
+    @Test("A put of no more than the part makes it complete (cases 1, 6)", .userEngine)
+    func samePut() async throws {
+        try await confirm(.url(url), #"{"type":"merge","value":{"title":"eggs"}}"#)
+        try await confirm(.url(url), #"{"type":"put","value":{"title":"eggs"}}"#)
+        let shown = try await fixture.cached(url).lastShown
+        #expect(shown?.text == #"{"title":"eggs"}"#)
+        #expect(shown?.complete == true)
+    }
+
     @Test("The part stays incomplete in the cache, once no write targets it", .userEngine)
     func demoted() async throws {
         try await confirm(.url(url), #"{"type":"merge","value":{"title":"eggs"}}"#)
