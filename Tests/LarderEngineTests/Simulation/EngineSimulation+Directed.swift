@@ -14,17 +14,19 @@ extension EngineSimulation {
         var settings = try Self.settings()
         settings.isShared = [.answeredShows, .readEndsAnswered].contains(rule)
         switch rule {
-        case .joinedEndTogether, .sentGroupStays, .unsentGroupParts, .needlessIsCancelled:
+        case .joinedEndTogether, .sentGroupStays, .unsentGroupParts, .needlessIsCancelled,
+            .editPartsGroup:
             settings.modifiers.coalesce = .net
         case .emptyFormShows: Self.addList(to: &settings, 1)
         case _: break
         }
-        let isCompared = [.othersAreCompared, .serverMayWin, .clientMayWin].contains(rule)
+        let isCompared =
+            [.othersAreCompared, .serverMayWin, .clientMayWin, .ownIsNotOthers].contains(rule)
         try self.init(
             settings,
             users: settings.isShared ? 2 : 1,
-            // An even seed has writes compared.
-            seed: isCompared ? 0 : 1,
+            // Writes are compared with the seeds 0 and, where they may be joined, 4.
+            seed: rule == .editPartsGroup ? 4 : isCompared ? 0 : 7,
             SeededRandom(seed: 0),
             withList: rule == .emptyFormShows,
             without: missing
@@ -37,7 +39,9 @@ extension EngineSimulation {
         try settle()
         fetch("/a", .networkOnly)
         try tellRead()
-        if compares { setLane("id:https://api.example.com/a", isPaused: true) }
+        if compares, rule != .editPartsGroup {
+            setLane("id:https://api.example.com/a", isPaused: true)
+        }
         try settle()
         try writeFirst(showing: rule)
         try settle()
@@ -65,6 +69,12 @@ extension EngineSimulation {
             try passUntilSent()
             try answerWrite(.refused(422), 422)
         case .othersAreCompared, .serverMayWin, .clientMayWin: try liveCompared()
+        case .ownIsNotOthers:
+            try write("/a", .put(Self.other))
+            setLane("id:https://api.example.com/a", isPaused: false)
+            try settle()
+            apply(try waiting(.write))
+            try answerWrite(.confirmed(nil), 204)
         case .newCredentialWakes:
             try answerWrite(.authNeeded, 401)
             try renewCredential()
@@ -75,7 +85,8 @@ extension EngineSimulation {
             try answerWrite(.confirmed(nil), 204)
             // The daemon asks by itself.
             if rule == .readEndsAnswered { try tellRead() }
-        case .joinedEndTogether, .sentGroupStays, .unsentGroupParts, .needlessIsCancelled:
+        case .joinedEndTogether, .sentGroupStays, .unsentGroupParts, .needlessIsCancelled,
+            .editPartsGroup:
             try liveJoined(showing: rule)
         case _: try liveAnswered(showing: rule)
         }
@@ -134,11 +145,11 @@ extension EngineSimulation {
 
     /// Writes wait for the answer to the first one, and are one request then, or none.
     private func liveJoined(showing rule: PlainRule) throws {
-        let last = rule == .needlessIsCancelled ? 2 : 4
-        for number in [3, last] {
-            try write("/a", .merge("count", .number(number)))
-            try settle()
-        }
+        let name = rule == .editPartsGroup ? "liked" : "count"
+        try write("/a", .merge(name, .number(3)))
+        try settle()
+        try write("/a", .merge("count", .number(rule == .needlessIsCancelled ? 2 : 4)))
+        try settle()
         apply(try waiting(.write))
         try answerWrite(.confirmed(nil), 204)
         switch rule {
@@ -150,6 +161,12 @@ extension EngineSimulation {
             try write("/a", .merge("count", .number(5)))
             try passUntilSent()
         case .unsentGroupParts: try answerWrite(.neverLeft, error: Self.away)
+        case .editPartsGroup:
+            try answerWrite(.notNow, 429)
+            origin.server.write("/a", PlainValue(["count": .number(7)]))
+            fetch("/a", .networkOnly)
+            try tellRead()
+            try passUntilSent()
         case _: break
         }
     }

@@ -1,5 +1,6 @@
 import LarderEngine
 import LarderModel
+import LarderTestSupport
 import LarderWire
 
 /// Writes that may be one request (case 17), in every third life.
@@ -9,8 +10,15 @@ extension EngineSimulation {
         return seed % 2 == 0 ? .writes : .net
     }
 
+    /// Whether writes are compared with other devices' edits (case 19): in every second life in which
+    /// none are joined, and in every second one in which they are.
+    static func comparing(_ seed: UInt64, _ rule: ModifierRules.CoalesceRule) -> Bool {
+        rule == .none ? seed % 2 == 0 : [1, 4].contains(seed % 12)
+    }
+
     /// Does one thing that makes writes wait for each other, or ends the wait.
     func actOnJoined() throws {
+        if compares, randomUnit(1, of: 3) { return try meetOthers() }
         switch draw(0..<10) {
         case 0..<4: accept(try burst())
         case 4..<8:
@@ -35,6 +43,8 @@ extension EngineSimulation {
         let attemptsMax = randomUnit(1, of: 8) ? draw(1..<4) : nil
         let unclear: ModifierRules.UnknownRule? =
             randomUnit(1, of: 5) ? pick([.resend, .hold]) : nil
+        let rules: [ModifierRules.ConflictRule?] = [nil, .rebase, .manual, .server, .client]
+        let onConflict: ModifierRules.ConflictRule? = compares ? pick(rules) ?? nil : nil
         var new: [(ModifierCommand, PlainModifier)] = []
         if hasList, randomUnit(1, of: 2), let create = try create() {
             new.append(create)
@@ -50,7 +60,8 @@ extension EngineSimulation {
             }
             var (command, changes) = try command(path, effect, isCreate: isCreate)
             command.id = try ModifierID("m\(plain.count + 1)")
-            command.ifMatch = ModifierRules.MatchRule.none
+            command.ifMatch = compares ? .auto : ModifierRules.MatchRule.none
+            if compares { command.onConflict = randomUnit(9, of: 10) ? onConflict : .client }
             var lanes: Set = ["id:\(try Self.id(path).text)"]
             if let lane, randomUnit(5, of: 6) {
                 command.lane = try LaneName(lane)
@@ -71,6 +82,51 @@ extension EngineSimulation {
             new.append((command, modifier))
         }
         return new
+    }
+
+    /// Another device changes a target while writes of it wait, before they are sent as one request or
+    /// after such a request was not applied for now.
+    private func meetOthers() throws {
+        let sent = answerable.filter { request in
+            request.kind == .write
+                && judge.queues.first?.members(of: request.modifier).isEmpty == false
+        }
+        guard let request = pick(sent) else { return try acceptOvertakenBurst() }
+        put(.attemptEnded(request.modifier, .notNow))
+        reply(request, 429)
+        try settle()
+        try readEdit(of: request.path)
+        try pass()
+    }
+
+    private func acceptOvertakenBurst() throws {
+        var new = try burst()
+        let (hold, path) = (Duration.seconds(5), new[0].1.changes[0].path)
+        (new[0].0.hold, new[0].1.holdUntil) = (hold, now + hold)
+        (modifiers[new[0].1.id], plain[new[0].1.id]) = (new[0].0, new[0].1)
+        accept(new)
+        try settle()
+        if Self.paths.contains(path) { try readEdit(of: path) }
+        clock.advance(by: hold)
+        try settle()
+    }
+
+    /// Another device changes members of a target, and a client reads it.
+    private func readEdit(of path: String) throws {
+        var new = value()
+        if randomUnit(2, of: 3), var old = origin.server[path].value {
+            let name = pick(PlainValue.names) ?? "count"
+            if let member = new.members[name] { old.members[name] = member }
+            new = old
+        }
+        note("another device writes \(path) \(new)")
+        origin.server.write(path, new)
+        fetch(path, .networkOnly)
+        try settle()
+        while let read = answerable.first(where: { $0.kind == .read }) {
+            answerWell(read)
+            try settle()
+        }
     }
 
     private func joinable() -> PlainEffect {

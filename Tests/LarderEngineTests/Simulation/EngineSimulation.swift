@@ -21,7 +21,7 @@ import LarderWire
 ///   these lives they are accounts of one user. In every fifth life with a list two users see rows of
 ///   their own.
 /// * Writes that are compared with what other devices have written, in every fourth life, and in every
-///   third one with a list (case 19).
+///   second one with a list (case 19). In a third of these lives they may be joined, too.
 /// * Other credentials in place of refused ones, in every second life without shared answers.
 /// * Joined writes, in every third life: what waits for one target may be one request, or none.
 /// * Pins that come and go, of what is cached and of what is not, under fetches and writes.
@@ -151,7 +151,7 @@ final class EngineSimulation {
         let isAlone = settings.normalize == nil && !settings.isShared || withList
         (hasList, self.fault) = (withList, fault)
         renewsCredentials = seed % 2 == 1 && !settings.isShared
-        compares = seed % 2 == 0 && isAlone && settings.modifiers.coalesce == .none
+        compares = isAlone && Self.comparing(seed, settings.modifiers.coalesce)
         let accounts = try [.default, AccountName("work"), AccountName("home")]
         scopes = accounts.enumerated().map { number, account in
             seed % 2 == 0

@@ -21,7 +21,7 @@ struct ForgedRequest {
     }
 
     private mutating func join(against rule: PlainRule) {
-        let first = Self.write("m1", "/a", .merge("count", .number(1)))
+        var first = Self.write("m1", "/a", .merge("count", .number(1)))
         var last = Self.write("m3", "/a", .merge("count", .number(3)))
         var others: [PlainModifier] = []
         switch rule {
@@ -30,12 +30,19 @@ struct ForgedRequest {
             var child = Self.write("m4", "/b", .put(PlainValue()))
             child.dependsOn = [last.id]
             others = [child]
+        case .joinedAreCompared:
+            queue.set("/a", .value(PlainValue(["count": .number(0)])))
+            first = Self.write("m1", "/a", .merge("liked", .number(1)))
+            (first.onConflict, last.onConflict) = (.person, .person)
         case _: others = [Self.write("m2", "/a", .put(PlainValue()), method: "POST")]
         }
         let writes = ([first, last] + others).sorted { $0.id < $1.id }
         for write in writes { queue.accept(write) }
         joined = [first, last]
         plain = .merge(["count": .number(3)])
+        guard rule == .joinedAreCompared else { return }
+        queue.set("/a", .value(PlainValue(["count": .number(7)])))
+        plain = .merge(["liked": .number(1), "count": .number(3)])
     }
 
     private mutating func send(against rule: PlainRule) {

@@ -22,10 +22,20 @@ extension PlainQueue {
         return found
     }
 
-    /// As `ended`, and without groups that may need no request.
+    /// As `ended`, and where writes have met another device's edit, or groups have left that need no
+    /// request.
     func settled(at now: Duration) -> [PlainQueue] {
-        let ended = ended(at: now).flatMap { $0.withConflicts(at: now) }
-        return joins == .none ? ended : ended.flatMap { $0.withoutNeedless(at: now) }
+        var found = ended(at: now)
+        var next = 0
+        while next < found.count {
+            let queue = found[next]
+            next += 1
+            for after in queue.withConflict(at: now) + queue.withoutNeedless(at: now)
+            where !found.contains(after) {
+                found.append(after)
+            }
+        }
+        return found
     }
 
     private mutating func end(_ modifier: PlainModifier) {

@@ -19,7 +19,10 @@ extension PlainQueue {
     func groups(of id: String, at now: Duration) -> [[PlainModifier]] {
         guard let first = self[id] else { return [] }
         let joined = members(of: id)
-        guard !first.mayHaveLeft || !holds(.sentGroupStays) else { return [[first] + joined] }
+        guard !first.mayHaveLeft || !holds(.sentGroupStays) else {
+            let isParted = joined.contains { isOvertakenByOthers($0) == true }
+            return isParted && holds(.editPartsGroup) ? [] : [[first] + joined]
+        }
         var found = [[first]]
         guard joins != .none, first.mayLead, first.sent.map(isOpen) == true else { return found }
         var group = [first]
@@ -43,7 +46,9 @@ extension PlainQueue {
     ) -> Bool {
         guard let first = group.first, next.mayFollow,
             next.changes[0].path == first.sent?.path,
-            next.attemptsMax == first.attemptsMax, next.unclear == first.unclear
+            next.attemptsMax == first.attemptsMax, next.unclear == first.unclear,
+            next.onConflict == first.onConflict,
+            isOvertakenByOthers(next) != true || !holds(.joinedAreCompared)
         else { return false }
         let isHeld = next.state(at: now) == "held" && holds(.heldIsSentAlone)
         guard next.standing == .waiting, !isHeld, !next.mayHaveLeft,
@@ -81,22 +86,20 @@ extension PlainQueue {
             && PlainEffect.together(effects, on: view) == view
     }
 
-    /// The queues that this may be once groups have left that need no request.
+    /// The queues that this may be after a group has left that needs no request.
+    ///
+    /// No round begins then, so its first write is not compared (case 19).
     func withoutNeedless(at now: Duration) -> [PlainQueue] {
-        guard joins != .none, holds(.needlessIsCancelled) else { return [self] }
-        var found = [self]
-        var next = 0
-        while next < found.count {
-            let queue = found[next]
-            next += 1
-            for first in queue.unsettled where !first.mayHaveLeft && first.mayLead {
-                let isReady = queue.refusal(toSend: first.id, key: first.key, at: now) == nil
-                guard isReady else { continue }
-                for group in queue.groups(of: first.id, at: now) where queue.isNeedless(group) {
-                    var left = queue
-                    for member in group.reversed() { left.leave(member.id) }
-                    if !found.contains(left) { found.append(left) }
-                }
+        guard joins != .none, holds(.needlessIsCancelled) else { return [] }
+        var found: [PlainQueue] = []
+        for first in unsettled where !first.mayHaveLeft && first.mayLead {
+            guard refusal(toSend: first.id, key: first.key, at: now, isMet: true) == nil else {
+                continue
+            }
+            for group in groups(of: first.id, at: now) where isNeedless(group) {
+                var left = self
+                for member in group.reversed() { left.leave(member.id) }
+                found.append(left)
             }
         }
         return found
@@ -157,11 +160,17 @@ extension PlainQueue {
 
     /// Takes the group of a first write apart: nothing of the others has left.
     mutating func part(_ id: String) {
-        guard holds(.unsentGroupParts) else { return }
+        if holds(.unsentGroupParts) { takeApart(id) }
+    }
+
+    mutating func takeApart(_ id: String) {
+        // The requests of the first made the changes of the others, too (case 18).
+        let isPerhapsApplied = self[id]?.isPerhapsApplied ?? false
         for member in members(of: id) {
             change(member.id) {
                 $0.joinedInto = nil
                 $0.mayHaveLeft = false
+                $0.isPerhapsApplied = $0.isPerhapsApplied || isPerhapsApplied
                 $0.sentOn = [:]
             }
         }

@@ -429,7 +429,6 @@ struct PlainQueue: Hashable {
             }
         }
         let modifier = self[modifier.id] ?? modifier
-        for change in modifier.visible { mixSeen(change.path) }
         let open = modifier.changes.filter { change in
             guard !rows.hasOwn(change.path) else { return false }
             guard change.effect.counts else { return true }
@@ -439,21 +438,29 @@ struct PlainQueue: Hashable {
         if open.isEmpty || !holds(.answeredShows) { settle(modifier.id) }
         for change in modifier.changes where rows.hasOwn(change.path) {
             if let input { rows.store(change.path, input) }
-            if let told, told.path == change.path || !holds(.answerIsOfItsTarget) {
-                settle(change.path, on: .value(told.value))
-                continue
-            }
-            let isSame = modifier.sentOn[change.path]?.isSame(as: base(change.path)) ?? false
-            let isOnce = change.effect.counts && holds(.additionCountsOnce)
-            guard isSame || !isOnce else { continue }
-            guard holds(.confirmedChangesBase) else { continue }
-            switch confirmed(change) {
-            case .value(let value, let isComplete):
-                let isWhole = isComplete || !holds(.unknownStaysIncomplete)
-                settle(change.path, on: isWhole ? .value(value) : .part(value))
-            case .deleted: settle(change.path, on: .deleted)
-            case .unknown, nil: break
-            }
+            let before = Self.view(base(change.path))
+            confirm(change, of: modifier, told)
+            see(change.path, after: change.effect, of: modifier.id, from: before)
+        }
+    }
+
+    private mutating func confirm(
+        _ change: PlainModifier.Change,
+        of modifier: PlainModifier,
+        _ told: (path: String, value: PlainValue)?
+    ) {
+        if let told, told.path == change.path || !holds(.answerIsOfItsTarget) {
+            return settle(change.path, on: .value(told.value))
+        }
+        let isSame = modifier.sentOn[change.path]?.isSame(as: base(change.path)) ?? false
+        let isOnce = change.effect.counts && holds(.additionCountsOnce)
+        guard isSame || !isOnce, holds(.confirmedChangesBase) else { return }
+        switch confirmed(change) {
+        case .value(let value, let isComplete):
+            let isWhole = isComplete || !holds(.unknownStaysIncomplete)
+            settle(change.path, on: isWhole ? .value(value) : .part(value))
+        case .deleted: settle(change.path, on: .deleted)
+        case .unknown, nil: break
         }
     }
 
@@ -526,7 +533,13 @@ struct PlainQueue: Hashable {
             let isShown = modifier.isShown(before: shown.reversed()) { Self.view(self.base($0)) }
             if isShown { shown.append(modifier) }
         }
-        for modifier in shown { settle(modifier.id) }
+        for modifier in shown.reversed() {
+            settle(modifier.id)
+            for change in modifier.visible {
+                let view = Self.view(self.base(change.path))
+                see(change.path, after: change.effect, of: modifier.id, from: view, isRead: true)
+            }
+        }
     }
 
     /// The origin has answered for the row that its user sees, which ends what is answered.

@@ -58,6 +58,10 @@ enum PlainRule: CaseIterable {
     case sentGroupStays
     /// An attempt of which no byte left takes a group apart (case 17).
     case unsentGroupParts
+    /// A write that has met another device's edit is joined to none (cases 17 and 19).
+    case joinedAreCompared
+    /// Such an edit takes a group apart that is sent again (cases 17 and 19).
+    case editPartsGroup
     /// Writes that cancel out are cancelled (case 17).
     case needlessIsCancelled
     /// A write that was perhaps applied is not cancelled (case 18).
@@ -66,6 +70,8 @@ enum PlainRule: CaseIterable {
     case dependantsAreCancelled
     /// A write is not sent over another device's edit of the same (case 19).
     case othersAreCompared
+    /// The doing of a user's own earlier write is not another device's edit (case 19).
+    case ownIsNotOthers
     /// With `server` a write that meets such an edit fails (case 19).
     case serverMayWin
     /// With `client` a write is sent over such an edit (case 19).
@@ -134,7 +140,7 @@ enum PlainRule: CaseIterable {
     /// Rules without which the judge passes a request of writes that must not be joined
     /// (``ForgedRequest``).
     static let keptApart: [PlainRule] = [
-        .joinedAreNeighbours, .heldIsSentAlone, .parentIsSentAlone,
+        .joinedAreNeighbours, .heldIsSentAlone, .parentIsSentAlone, .joinedAreCompared,
     ]
 
     /// Rules without which the judge passes a request that must not be sent yet, or never.
