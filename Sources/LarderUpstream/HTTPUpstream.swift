@@ -78,7 +78,9 @@ package final class HTTPUpstream: Upstream {
                 case .giveUp, .again: continue
                 case .onNewConnection: marks.connectedAfter = .now()
                 case .afterPause:
-                    // After this pause the pool knows which other connections are closed.
+                    // Each other connection of that time may be closed, too; after this pause the pool
+                    // knows of most.
+                    marks.connectedAfter = .now()
                     try? await Task.sleep(for: Limits.closedConnectionPause)
                 }
             }
