@@ -166,6 +166,8 @@ package enum Limits {
     package static let unsentBytesMax = 65_536
     /// How often a body that was replaced before it could be opened is looked up again.
     package static let replacedReadsMax = 16
+    /// Memory of pipelined requests that are held parsed, for each connection; no more is read.
+    package static let pipelinedBytesMax = 65_536
     /// Open connections of all clients; each costs about 10 KiB.
     package static let connectionsMax = 8_192
     /// Reads for clients at the same time, off the event loops.

@@ -1,3 +1,4 @@
+import DequeModule
 import LarderEngine
 import LarderModel
 import LarderStore
@@ -24,7 +25,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private let peer: Peer
     private let lines: RequestLines
     private var machine = ConnectionMachine()
+    private var held = Deque<(input: ConnectionInput, bytes: Int)>()
+    private var heldBytes = 0
     private var current: ConnectionExchange?
+    private var isPumping = false
     /// Whether the present client has asked for another protocol, which is its last request.
     private var speaksOtherwise = false
     private var isReading = false
@@ -57,7 +61,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         if server.takesPlainReads {
             lines.readAhead = { self.takePlainRead($0, $1, context) }
         }
-        lines.takesMore = { self.machine.takesRequest }
+        lines.takesMore = { self.takesMore }
         if context.channel.isActive { channelActive(context: context) }
     }
 
@@ -74,7 +78,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
             meter.received(piece.readableBytes)
             watch.bodyArrived(piece.readableBytes)
         }
-        take(part, context)
+        take(.part(part), context)
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
@@ -84,42 +88,65 @@ final class ConnectionHandler: ChannelDuplexHandler {
         read(context)
     }
 
-    /// Asks the socket for more, unless input is waiting.
+    /// Asks the socket for more, unless enough is waiting here.
     private func read(_ context: ChannelHandlerContext) {
-        guard !isReading, !lines.holdsInput, machine.wantsMore else { return }
+        lines.goOn()
+        guard !isReading, !lines.holdsBytes, takesMore else { return }
         if case .job(let body, _) = current, !body.wantsMore { return }
         isReading = true
         context.read()
     }
 
-    private func take(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
-        switch part {
-        case .head(let head):
+    /// Whether another request may be parsed.
+    private var takesMore: Bool {
+        machine.wantsMore && heldBytes < Limits.pipelinedBytesMax
+    }
+
+    private func take(_ input: ConnectionInput, _ context: ChannelHandlerContext) {
+        switch input {
+        case .part(.head(let head)):
             let framing = RequestFraming(head)
             switch machine.headArrived(isLast: head.isLast(framing)) {
             case .begin: begin(head, framing, context)
+            case .hold: hold(input, bytes: head.heldBytes)
             case .drop: break
             }
-        case .body(let piece):
+        case .part(.body(let piece)):
             switch machine.bodyArrived() {
             case .deliver:
                 if case .job(let body, _) = current { body.arrived(piece) }
+            case .hold: hold(input, bytes: piece.heldBytes)
             case .drop: break
             }
-        case .end:
+        case .part(.end):
             switch machine.endArrived() {
             case .deliver: requestEnded(context)
+            case .hold: hold(input, bytes: 0)
             case .drop: break
+            }
+        case .unreadable(let problem):
+            switch machine.parsingFailed() {
+            case .refuse:
+                family = .none
+                start(.unreadable, context) { exchange in await exchange.respond(problem) }
+            case .breakOff: breakOff(context)
+            case .hold: hold(input, bytes: 0)
+            case .nothing: break
+            }
+        case .end:
+            switch machine.inputEnded() {
+            case .close: close(context, .all)
+            case .breakOff: breakOff(context)
+            case .hold: hold(input, bytes: 0)
+            case .nothing: break
             }
         }
     }
 
-    private func inputEnded(_ context: ChannelHandlerContext) {
-        switch machine.inputEnded() {
-        case .close: close(context, .all)
-        case .breakOff: breakOff(context)
-        case .nothing: break
-        }
+    private func hold(_ input: ConnectionInput, bytes: Int) {
+        let bytes = bytes + MemoryLayout<ConnectionInput>.stride
+        held.append((input, bytes))
+        heldBytes += bytes
     }
 
     private func breakOff(_ context: ChannelHandlerContext) {
@@ -204,7 +231,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         _ raw: ChannelHandlerContext,
         _ context: ChannelHandlerContext
     ) -> Int? {
-        guard machine.state == .idle,
+        guard machine.state == .idle, held.isEmpty,
             let read = bytes.withUnsafeReadableBytes({ FastPathGet($0) })
         else { return nil }
         watch.partArrived()
@@ -222,8 +249,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
             String(decoding: $0[read.target], as: UTF8.self)
         }
         asked = ready.note(target, peer.uid)
-        take(.head(.plainRead(of: target)), context)
-        take(.end(nil), context)
+        take(.part(.head(.plainRead(of: target))), context)
+        take(.part(.end(nil)), context)
         asked = nil
         return read.length
     }
@@ -372,7 +399,15 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     /// Processes held input until an exchange begins that the loop cannot answer immediately.
     private func pump(_ context: ChannelHandlerContext) {
-        if lines.goOn() { context.flush() }
+        guard !isPumping else { return }
+        guard !held.isEmpty else { return read(context) }
+        isPumping = true
+        while machine.takesHeld, let (input, bytes) = held.popFirst() {
+            heldBytes -= bytes
+            take(input, context)
+        }
+        isPumping = false
+        context.flush()
         read(context)
     }
 
@@ -394,6 +429,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
             cancellation.giveUp()
             current = nil
         }
+        held.removeAll()
         context.fireChannelInactive()
     }
 
@@ -402,7 +438,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         case is DrainBegan:
             drain(context, hasWaited: false)
         // The connection stays; when the client is gone (EPOLLHUP), NIO closes the channel.
-        case let event as ChannelEvent where event == .inputClosed: inputEnded(context)
+        case let event as ChannelEvent where event == .inputClosed: take(.end, context)
         default: break
         }
         context.fireUserInboundEventTriggered(event)
@@ -424,14 +460,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         guard !(error is IOError) else {
             return context.close(promise: nil)
         }
-        switch machine.parsingFailed() {
-        case .refuse:
-            family = .none
-            let problem = Problem(parsing: error)
-            start(.unreadable, context) { exchange in await exchange.respond(problem) }
-        case .breakOff: breakOff(context)
-        case .nothing: break
-        }
+        take(.unreadable(Problem(parsing: error)), context)
     }
 
     // MARK: Time

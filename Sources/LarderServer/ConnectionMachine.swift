@@ -3,8 +3,8 @@
 /// # Terms
 ///
 /// - *exchange*: one request and its answer. Exchanges go one after the other.
-/// - *held*: input that waits in ``RequestLines`` for the end of the present answer (pipelining,
-///   RFC 9112 9.3.2): later requests, and the end of the client's input after a whole request.
+/// - *held*: input that waits for the end of the present answer (pipelining, RFC 9112 9.3.2): parts
+///   of later requests, input that is not a request, the end of the client's input.
 /// - *room*: what was written and not yet taken by the socket is below ``Limits/unsentBytesMax``.
 /// - *last*: no request is taken after the present one.
 ///
@@ -32,7 +32,8 @@
 /// 3. An answer that begins before the end of its request is the connection's last.
 /// 4. An exchange begins only where there is room: the connection leaves `idle` only with room.
 ///    So at most the bound and one answer wait for a client that does not read.
-/// 5. `closed` is the end.
+/// 5. Input before unreadable input, or before the client's end, is answered first.
+/// 6. `closed` is the end.
 struct ConnectionMachine: Equatable {
     enum State: Equatable {
         case idle
@@ -51,33 +52,50 @@ struct ConnectionMachine: Equatable {
 
     enum HeadAction: Equatable {
         case begin
+        case hold
         case drop
     }
 
     /// A request's head; `isLast` when the client wants no further one after it.
     mutating func headArrived(isLast: Bool) -> HeadAction {
         defer { checkInvariants() }
-        guard state == .idle else { return .drop }
-        state = .exchanging(isRequestWhole: false)
-        begun += 1
-        if isLast { self.isLast = true }
-        return .begin
+        switch state {
+        case .idle:
+            state = .exchanging(isRequestWhole: false)
+            begun += 1
+            if isLast { self.isLast = true }
+            return .begin
+        case .exchanging: return self.isLast ? .drop : .hold
+        case .unread: return .hold
+        case .closed: return .drop
+        }
     }
 
     enum PartAction: Equatable {
         case deliver
+        case hold
         case drop
     }
 
     mutating func bodyArrived() -> PartAction {
-        state == .exchanging(isRequestWhole: false) ? .deliver : .drop
+        switch state {
+        case .exchanging(isRequestWhole: false): .deliver
+        case .exchanging(isRequestWhole: true): isLast ? .drop : .hold
+        case .unread: .hold
+        case .idle, .closed: .drop
+        }
     }
 
     mutating func endArrived() -> PartAction {
         defer { checkInvariants() }
-        guard state == .exchanging(isRequestWhole: false) else { return .drop }
-        state = .exchanging(isRequestWhole: true)
-        return .deliver
+        switch state {
+        case .exchanging(isRequestWhole: false):
+            state = .exchanging(isRequestWhole: true)
+            return .deliver
+        case .exchanging(isRequestWhole: true): return isLast ? .drop : .hold
+        case .unread: return .hold
+        case .idle, .closed: return .drop
+        }
     }
 
     /// Whether anything that the client sends from now on is of use.
@@ -85,11 +103,12 @@ struct ConnectionMachine: Equatable {
         !isLast || state != .exchanging(isRequestWhole: true)
     }
 
-    /// Whether the next request may come: it begins an exchange, or is dropped.
-    var takesRequest: Bool {
+    /// Whether what is held first would not just be held again.
+    var takesHeld: Bool {
         switch state {
-        case .idle, .closed: true
-        case .exchanging, .unread: false
+        case .idle: true
+        case .exchanging(let isRequestWhole): !isRequestWhole
+        case .unread, .closed: false
         }
     }
 
@@ -172,6 +191,7 @@ struct ConnectionMachine: Equatable {
         case refuse
         /// The rest of the request's body never comes.
         case breakOff
+        case hold
         case nothing
     }
 
@@ -187,7 +207,10 @@ struct ConnectionMachine: Equatable {
         case .exchanging(isRequestWhole: false):
             isLast = true
             return .breakOff
-        case .exchanging(isRequestWhole: true), .unread, .closed: return .nothing
+        // The present request came before the refused input and is still valid.
+        case .exchanging(isRequestWhole: true): return isLast ? .nothing : .hold
+        case .unread: return .hold
+        case .closed: return .nothing
         }
     }
 
@@ -195,6 +218,7 @@ struct ConnectionMachine: Equatable {
         case close
         /// The rest of the request's body never comes.
         case breakOff
+        case hold
         case nothing
     }
 
@@ -211,7 +235,8 @@ struct ConnectionMachine: Equatable {
         case .exchanging(isRequestWhole: false):
             isLast = true
             return .breakOff
-        case .exchanging(isRequestWhole: true), .unread, .closed: return .nothing
+        case .exchanging(isRequestWhole: true), .unread: return .hold
+        case .closed: return .nothing
         }
     }
 
@@ -234,7 +259,7 @@ extension ConnectionMachine {
             // 1
             assert(begun == answered + 1, "one exchange at a time")
         case .closed:
-            // 5
+            // 6
             assert(begun - answered <= 1, "at most one exchange was cut off")
             assert(isLast, "nothing follows")
         }

@@ -236,6 +236,15 @@ extension HTTPRequestHead {
         )
     }
 
+    /// Memory that the head takes: a text of more than 15 bytes has a block of its own.
+    var heldBytes: Int {
+        func bytes(_ text: String) -> Int {
+            MemoryLayout<String>.stride + (text.utf8.count > 15 ? text.utf8.count + 33 : 0)
+        }
+        // The head's own storage, and that of its list of fields.
+        return headers.reduce(bytes(uri) + 256) { $0 + bytes($1.name) + bytes($1.value) }
+    }
+
     /// Whether the client waits for 100; a client of HTTP/1.0 knows no such answer (RFC 9110 10.1.1).
     var expectsContinue: Bool {
         guard version == .http1_1, let value = headers.first(name: "Expect") else { return false }

@@ -41,18 +41,17 @@ final class RequestLines: ChannelInboundHandler {
 
     /// Whether the parser may be given the next request.
     ///
-    /// While it may not, what the socket gave stays here as bytes, and so does the end of input:
-    /// parsed requests take several times as much memory.
+    /// While it may not, what the socket gave stays here as bytes: parsed requests take several
+    /// times as much memory.
     var takesMore: () -> Bool = { true }
     /// Bytes not passed on yet; they start at the beginning of a request.
     private var rest = ByteBuffer()
     private var isHandingOn = false
-    /// Whether the client's end of input has come, and waits for what came before.
+    /// Whether the client's end of input has come, and waits for the rest.
     private var hasEnded = false
     private var context: ChannelHandlerContext?
 
-    /// Whether input is here that was not passed on.
-    var holdsInput: Bool { isHandingOn || hasEnded || rest.readableBytes > 0 }
+    var holdsBytes: Bool { isHandingOn || rest.readableBytes > 0 }
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
@@ -91,13 +90,11 @@ final class RequestLines: ChannelInboundHandler {
         handOn(&bytes, context)
     }
 
-    /// Hands on what is held, as far as it is taken by now; false if nothing is held.
-    @discardableResult
-    func goOn() -> Bool {
-        guard holdsInput, !isHandingOn, let context else { return false }
+    /// Hands on what is held, as far as it is taken by now.
+    func goOn() {
+        guard rest.readableBytes > 0, !isHandingOn, let context else { return }
         var bytes = takeRest()
         handOn(&bytes, context)
-        return true
     }
 
     private func takeRest() -> ByteBuffer {
@@ -106,12 +103,11 @@ final class RequestLines: ChannelInboundHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        guard let ended = event as? ChannelEvent, ended == .inputClosed else {
-            return context.fireUserInboundEventTriggered(event)
+        if let event = event as? ChannelEvent, event == .inputClosed, holdsBytes {
+            hasEnded = true
+        } else {
+            context.fireUserInboundEventTriggered(event)
         }
-        let isFirst = !holdsInput
-        hasEnded = true
-        if isFirst { handOnEnd(context) }
     }
 
     private func handOn(_ bytes: inout ByteBuffer, _ context: ChannelHandlerContext) {
@@ -123,13 +119,7 @@ final class RequestLines: ChannelInboundHandler {
             rest = bytes
             return
         }
-        handOnEnd(context)
-    }
-
-    /// Passes the end of input on: after the answer to a whole request, immediately within one.
-    private func handOnEnd(_ context: ChannelHandlerContext) {
         guard hasEnded else { return }
-        if case .line = place, isBlank, !takesMore() { return }
         hasEnded = false
         context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
     }

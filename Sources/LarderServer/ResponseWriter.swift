@@ -301,6 +301,15 @@ extension Problem {
     static var brokenBody: Problem { Problem(.badRequest, "the body broke off") }
 }
 
+/// Input from a client, in order of arrival.
+enum ConnectionInput {
+    case part(HTTPServerRequestPart)
+    /// Input that is not a request.
+    case unreadable(Problem)
+    /// Nothing more.
+    case end
+}
+
 /// State that a connection keeps for the present exchange.
 enum ConnectionExchange {
     /// Answered on the loop once the request is whole.

@@ -151,8 +151,8 @@ struct ConnectionMachineTests {
         Row(.idle, .parsingFailed, "refuse", .readingLast),
         Row(.idle, .hangUp, "()", .closed),
 
-        Row(.reading, .head, "drop", .reading),
-        Row(.reading, .lastHead, "drop", .reading),
+        Row(.reading, .head, "hold", .reading),
+        Row(.reading, .lastHead, "hold", .reading),
         Row(.reading, .body, "deliver", .reading),
         Row(.reading, .end, "deliver", .answering),
         Row(.reading, .answerBegan, "announceClose", .readingLast),
@@ -179,18 +179,18 @@ struct ConnectionMachineTests {
         Row(.readingLast, .parsingFailed, "breakOff", .readingLast),
         Row(.readingLast, .hangUp, "()", .closed),
 
-        Row(.answering, .head, "drop", .answering),
-        Row(.answering, .lastHead, "drop", .answering),
-        Row(.answering, .body, "drop", .answering),
-        Row(.answering, .end, "drop", .answering),
+        Row(.answering, .head, "hold", .answering),
+        Row(.answering, .lastHead, "hold", .answering),
+        Row(.answering, .body, "hold", .answering),
+        Row(.answering, .end, "hold", .answering),
         Row(.answering, .answerBegan, "nothing", .answering),
         Row(.answering, .answerCompleted, "goOn", .idle),
         Row(.answering, .answerUnread, "waitForRoom", .unread),
         Row(.answering, .roomMade, "nothing", .answering),
-        Row(.answering, .inputEnded, "nothing", .answering),
+        Row(.answering, .inputEnded, "hold", .answering),
         Row(.answering, .drain, "nothing", .answeringLast),
         Row(.answering, .drainAfterWait, "nothing", .answeringLast),
-        Row(.answering, .parsingFailed, "nothing", .answering),
+        Row(.answering, .parsingFailed, "hold", .answering),
         Row(.answering, .hangUp, "()", .closed),
 
         Row(.answeringLast, .head, "drop", .answeringLast),
@@ -207,18 +207,18 @@ struct ConnectionMachineTests {
         Row(.answeringLast, .parsingFailed, "nothing", .answeringLast),
         Row(.answeringLast, .hangUp, "()", .closed),
 
-        Row(.unread, .head, "drop", .unread),
-        Row(.unread, .lastHead, "drop", .unread),
-        Row(.unread, .body, "drop", .unread),
-        Row(.unread, .end, "drop", .unread),
+        Row(.unread, .head, "hold", .unread),
+        Row(.unread, .lastHead, "hold", .unread),
+        Row(.unread, .body, "hold", .unread),
+        Row(.unread, .end, "hold", .unread),
         Row(.unread, .answerBegan, "nothing", .unread),
         Row(.unread, .answerCompleted, "nothing", .unread),
         Row(.unread, .answerUnread, "nothing", .unread),
         Row(.unread, .roomMade, "goOn", .idle),
-        Row(.unread, .inputEnded, "nothing", .unread),
+        Row(.unread, .inputEnded, "hold", .unread),
         Row(.unread, .drain, "close", .closed),
         Row(.unread, .drainAfterWait, "close", .closed),
-        Row(.unread, .parsingFailed, "nothing", .unread),
+        Row(.unread, .parsingFailed, "hold", .unread),
         Row(.unread, .hangUp, "()", .closed),
 
         Row(.closed, .head, "drop", .closed),
@@ -284,6 +284,11 @@ struct ConnectionMachineTests {
             case "deliver":
                 #expect(isOpen && !isWhole, "parts go to their own request")
                 if event == .end { isWhole = true }
+            case "hold":
+                #expect(isOpen || !hasRoom, "nothing is held while nothing is answered or unread")
+                if event != .head, event != .lastHead, hasRoom {
+                    #expect(isWhole, "a part of the present request is not held")
+                }
             case "announceClose": isAnnounced = true
             case "goOn" where event == .roomMade:
                 #expect(!isOpen && !hasRoom && !isAnnounced)
