@@ -132,9 +132,9 @@ struct PlainModifier: Hashable, CustomStringConvertible {
     /// When its state ends by itself.
     var end: Duration? {
         switch standing {
-        case .waiting, .unsent, .retryWait, .authWait, .conflict: mayHaveLeft ? nil : expiresAt
+        case .waiting, .unsent, .retryWait, .authWait: mayHaveLeft ? nil : expiresAt
         case .accepted(let end): end
-        case .inFlight, .checking, .unknown, .answered, .failed: nil
+        case .inFlight, .checking, .unknown, .conflict, .answered, .failed: nil
         }
     }
 
