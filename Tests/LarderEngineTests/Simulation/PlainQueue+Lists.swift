@@ -136,7 +136,9 @@ extension PlainQueue {
     /// What a client may be told of an answer with the list that writes have overtaken, where nothing is
     /// known of the list: the list as it came, with what is known of its entities (case 8).
     func told(_ rows: [PlainValue.Row], _ reading: PlainReading) -> [PlainQueue] {
-        guard base(Self.list) == .unknown, isOvertaken(Self.list, reading) != false else { return [] }
+        guard base(Self.list) == .unknown, isOvertaken(Self.list, reading) != false else {
+            return []
+        }
         return listed(rows, reading).map { queue in
             var told = queue
             for row in rows where queue.base(Self.path(of: row.id)) == .unknown {
