@@ -174,8 +174,8 @@ final class ReferenceTable {
     /// Takes a reference to a skeleton, and returns its number and the bytes that it adds to the
     /// file.
     ///
-    /// One more answer has the skeleton now, unless it is the `old` one. Users share skeletons
-    /// whose bytes are the same.
+    /// Counts an answer more that has the skeleton, unless it is the `old` one. Users share
+    /// skeletons whose bytes are the same.
     func take(
         _ skeleton: Skeleton,
         insteadOf old: Int64?

@@ -5,7 +5,8 @@ func treeRoot(of file: String = #filePath) -> String {
     file.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
 }
 
-/// What `text` says in a file, without the folders of origins; by default to an ordinary user.
+/// Configuration that `text` is in a file, without the folders of origins; by default for an
+/// ordinary user.
 func configuration(
     _ text: String,
     of file: String = "larder.yaml",

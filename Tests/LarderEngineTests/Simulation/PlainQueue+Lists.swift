@@ -133,8 +133,8 @@ extension PlainQueue {
         return found
     }
 
-    /// What a client may be told of an answer with the list that writes have overtaken, where nothing is
-    /// known of the list: the list as it came, with what is known of its entities (case 8).
+    /// The queues that a client may be told of after an answer with the list that writes have overtaken,
+    /// where nothing is known of the list: the list as it came, with the known entities (case 8).
     func told(_ rows: [PlainValue.Row], _ reading: PlainReading) -> [PlainQueue] {
         guard base(Self.list) == .unknown, isOvertaken(Self.list, reading) != false else {
             return []

@@ -60,7 +60,7 @@ enum PlainRule: CaseIterable {
     case unsentGroupParts
     /// A write that has met another device's edit is joined to none (cases 17 and 19).
     case joinedAreCompared
-    /// Such an edit takes a group apart that is sent again (cases 17 and 19).
+    /// Another device's edit takes a group apart that is sent again (cases 17 and 19).
     case editPartsGroup
     /// Writes that cancel out are cancelled (case 17).
     case needlessIsCancelled
