@@ -74,7 +74,7 @@ extension PlainQueue {
             } else if isRead || !isKnown || own.isOfList {
                 seen.isMixed = true
             }
-            // What was found at the target may be forgotten then.
+            // The queue may forget then what it found at the target.
             if case .conflict = modifier.standing { seen.isMixed = true }
             change(modifier.id) { [seen] in $0.seen[path] = seen }
         }
@@ -135,7 +135,7 @@ extension PlainQueue {
                 found.append(met)
             }
             if isMet != true, isParted {
-                // Its request is another one without the others.
+                // Without the others, the first is sent with another request.
                 var parted = self
                 parted.takeApart(modifier.id)
                 parted.change(modifier.id) { $0.round += 1 }
