@@ -256,7 +256,8 @@ struct OvertakenReadTests {
     func unknownList() async throws {
         let url = try url("/list")
         try await fixture.cache(self.url("/other"), .json(Self.list(Self.user(7, "Ann"), "old")))
-        let old = ScriptedAnswer.json(Self.list(Self.user(7, "Ann"), "new"))
+        let came = Self.user(7, "Ann") + "," + Self.user(6, "Eva", #","n":1"#)
+        let old = ScriptedAnswer.json(Self.list(came, "new"))
         let (gate, second) = (Gate(), Gate())
         fixture.upstream.answer(
             url,
@@ -264,6 +265,14 @@ struct OvertakenReadTests {
             Self.no,
             old.held(by: second),
             Self.no
+        )
+        // Nothing is known of the entity that this write waits to change.
+        try await fixture.write(
+            .entity("User:6"),
+            Effect.json(#"{"type":"add","value":{"/n":1}}"#),
+            "POST",
+            to: self.url("/w"),
+            hold: .seconds(60)
         )
         let asked = fixture.upstream.asked.all.count
         let fetch = fixture.start(url, .networkOnly)
@@ -277,7 +286,8 @@ struct OvertakenReadTests {
         second.open()
         let result = try await fetch.result()
         #expect(result.refusal == nil)
-        #expect(result.lastShown?.text == Self.list(Self.user(7, "Bea"), "new"))
+        let shown = Self.user(7, "Bea") + "," + Self.user(6, "Eva", #","n":2"#)
+        #expect(result.lastShown?.text == Self.list(shown, "new"))
     }
 
     private func add(_ id: Int, to list: WebURL) async throws {
