@@ -288,18 +288,13 @@ struct Settling: WriterPart {
             var base = if let known { known } else { try promotion.base(of: name, now: now) }
             if let read = read[name] { base = base.read(with: read) }
             let hasOthers = try state.targets.hasOthers(name, settlement.number)
-            // A read has changed base by it before.
-            if settlement.isShown, hasOthers {
-                try noteChange(of: name, by: settlement, from: base, to: base)
-            }
-            if settlement.isConfirmed, try sharing.place(of: name) != name {
-                targets.append((name, .keep))
-                continue
-            }
-            let (result, next) = try result(of: name, base, settlement.outcome, now)
+            let isLeft = settlement.isConfirmed ? try sharing.place(of: name) != name : false
+            let (result, next) =
+                try isLeft ? (.keep, nil) : result(of: name, base, settlement.outcome, now)
             targets.append((name, result))
-            if let next, hasOthers {
-                try noteChange(of: name, by: settlement, from: base, to: next)
+            // A read may have changed base by it before.
+            if hasOthers, settlement.isShown || settlement.isConfirmed && !isLeft {
+                try noteChange(of: name, by: settlement, from: base, to: next ?? base)
             }
             bases[name] = next ?? base
         }

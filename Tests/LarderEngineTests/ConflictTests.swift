@@ -307,6 +307,23 @@ struct ConflictTests {
         #expect(report.state == .confirmed)
     }
 
+    @Test("An own write that finds its value in place makes it the user's own (case 19)")
+    func foundInPlace() async throws {
+        try await fixture.cache(url, .json(#"{"title":"old"}"#))
+        var last: ModifierID?
+        for title in ["one", "two", "three"] {
+            let effect = #"{"type":"merge","value":{"title":"\#(title)"}}"#
+            last = try await writeLater(effect, id: title)
+        }
+        try await read(.json(#"{"title":"one"}"#))
+        fixture.upstream.answerOthers { _ in .reply(status: 204) }
+        try await fixture.cancel("two")
+        try await release()
+        let report = try await fixture.settled(#require(last), wait: Self.wait)
+        #expect(report.state == .confirmed)
+        #expect(keys == ["one", "three"])
+    }
+
     @Test("The server's result of an own write is no other device's edit (case 19)")
     func ownResult() async throws {
         try await fixture.cache(url, json("old", etag: "1"))
