@@ -90,7 +90,8 @@ extension ModifierSteps {
         guard outcomeText != .cancelled, !isShownByRead(modifier.number) else { return }
         // A read of its documents shows an entity that only effects name.
         for target in modifier.targets where !modifier.implied.contains(target) {
-            reads.read(TargetName(scope, target), since: departed.revision)
+            let isDeletion = modifier.method == "DELETE"
+            reads.read(TargetName(scope, target), since: departed.revision, isDeletion: isDeletion)
         }
     }
 

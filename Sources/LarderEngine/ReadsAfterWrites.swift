@@ -41,6 +41,8 @@ final class ReadsAfterWrites: Sendable {
         var isOpen = true
         /// Whether a confirmed write waits for the shared row.
         let isShared: Bool
+        /// Whether a write of it was a DELETE, so that the row may need no read.
+        let mayBeDeleted: Bool
         /// When the wait for further writes is over, however fast they follow each other.
         var runEnd: Duration
         /// The writes that it waits for.
@@ -72,10 +74,12 @@ final class ReadsAfterWrites: Sendable {
     }
 
     /// A write of a row has ended at a revision.
-    func read(_ name: TargetName, since revision: Revision) {
+    func read(_ name: TargetName, since revision: Revision, isDeletion: Bool = false) {
         let isShared = context.store.keepsShared(name.scope, name.id)
-        let rests = name.id.readOrigin(in: name.scope, context)
-            .map { rest(of: $0, name) > .zero }
+        let isPausing = state.withLock { state -> Bool in
+            if case .pausing? = state.rows[name]?.reading { true } else { false }
+        }
+        let rests = isPausing && isAtRest(name)
         let runEnd = context.clock.monotonic() + Limits.wantedReadDelay
         let isNew = state.withLock { state in
             let known = state.rows[name]
@@ -83,12 +87,13 @@ final class ReadsAfterWrites: Sendable {
                 reading: .underWay(isAgain: false),
                 revision: max(revision, known?.revision ?? revision),
                 isShared: isShared || known?.isShared == true,
+                mayBeDeleted: isDeletion || known?.mayBeDeleted == true,
                 runEnd: known?.runEnd ?? runEnd
             )
             switch known?.reading {
             case .underWay: row.reading = .underWay(isAgain: true)
             // The origin has said itself when.
-            case .pausing(let pause) where rests == true: row.reading = .pausing(pause)
+            case .pausing(let pause) where rests: row.reading = .pausing(pause)
             case .pausing, nil:
                 // The store keeps the others.
                 guard known != nil || state.counts.take(name.scope.scope.uid) else { return false }
@@ -106,7 +111,7 @@ final class ReadsAfterWrites: Sendable {
     private func run(_ name: TargetName) async {
         var (pause, isFirst) = (Duration.zero, true)
         while let found = name.id.readOrigin(in: name.scope, context) {
-            if pause == .zero { guard await waitsForRun(name) else { return } }
+            if pause == .zero { guard await waitsForRun(name, found.name) else { return } }
             guard await !endsDeleted(name) else { return }
             let wait = max(pause, rest(of: found, name))
             let step = await waits(for: wait, name, found.name)
@@ -135,10 +140,8 @@ final class ReadsAfterWrites: Sendable {
     }
 
     /// Waits a short time while other writes of the row follow; false if the task ends here.
-    private func waitsForRun(_ name: TargetName) async -> Bool {
-        while let origin = name.id.readOrigin(in: name.scope, context)?.name,
-            await hasFurtherWrites(name)
-        {
+    private func waitsForRun(_ name: TargetName, _ origin: OriginName) async -> Bool {
+        while await hasFurtherWrites(name, origin) {
             let end = state.withLock { $0.rows[name]?.runEnd } ?? .zero
             let left = end - context.clock.monotonic()
             guard left > .zero else { return true }
@@ -170,6 +173,10 @@ final class ReadsAfterWrites: Sendable {
         }
     }
 
+    private func isAtRest(_ name: TargetName) -> Bool {
+        name.id.readOrigin(in: name.scope, context).map { rest(of: $0, name) > .zero } ?? false
+    }
+
     private func rest(of origin: OriginSettings, _ name: TargetName) -> Duration {
         context.originStates.rest(of: origin.name, for: name.scope.scope)
     }
@@ -177,8 +184,11 @@ final class ReadsAfterWrites: Sendable {
     // MARK: The row
 
     /// Whether other writes of the row, or of entities in it, follow soon.
-    private func hasFurtherWrites(_ name: TargetName) async -> Bool {
-        guard context.store.modifiers.hasTargets else { return false }
+    private func hasFurtherWrites(_ name: TargetName, _ origin: OriginName) async -> Bool {
+        let modifiers = context.store.modifiers
+        // Only an origin with entities has answers that show the targets of other writes.
+        let showsOthers = modifiers.hasTargets && context.origins.entityRules[origin] != nil
+        guard showsOthers || modifiers.isTarget(name.scope, name.id) else { return false }
         let scope = name.scope
         let found = try? await context.look(as: scope) {
             look throws(StoreError) -> Set<ModifierID> in
@@ -218,7 +228,8 @@ final class ReadsAfterWrites: Sendable {
 
     /// Ends the reads of a row that the last write has deleted; false for any other row.
     private func endsDeleted(_ name: TargetName) async -> Bool {
-        guard let row = state.withLock({ $0.rows[name] }), !row.isShared else { return false }
+        guard let row = state.withLock({ $0.rows[name] }), row.mayBeDeleted, !row.isShared
+        else { return false }
         let isDeleted = try? await context.look(as: name.scope) { look throws(StoreError) in
             guard try !look.reader.targets.isToBeRead(name) else { return false }
             (look.form, look.isUse) = (.base, false)
