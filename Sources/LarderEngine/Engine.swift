@@ -11,7 +11,7 @@ package import Logging
 /// owns it. Work that outlives a request (flights, maintenance) runs inside ``run()``.
 package final class Engine: Sendable {
     let context: EngineContext
-    private let steps: ModifierSteps
+    let steps: ModifierSteps
     package let origins: Origins
     package let monitor: Monitor
     package var entries: Entries { Entries(context: context) }
@@ -77,6 +77,7 @@ package final class Engine: Sendable {
                     await self.context.modifiers.run(self.steps)
                 }
             }
+            group.addTask { await self.steps.reads.work.run(cancellingTheRest: true) }
             // An unpin or a higher limit may have been the last step before the start.
             if !store.pins.totals.failed.isEmpty { context.keeper.post(.roomRaised(nil)) }
             // A task of its own only where there are sets.
@@ -96,6 +97,7 @@ package final class Engine: Sendable {
     package func stop() {
         drain()
         context.work.finish()
+        steps.reads.work.finish()
     }
 
     /// Runs a client's fetch.

@@ -16,6 +16,11 @@ import Synchronization
 /// 29).
 final class ReadsAfterWrites: Sendable {
     private let context: EngineContext
+    /// The tasks of the rows, of which up to a thousand wait for their turn.
+    ///
+    /// When a task ends, Swift searches its group from the oldest task on. So the flights have
+    /// another group, and the oldest tasks of this one end first.
+    let work = WorkQueue()
     private let state = Mutex(State())
     /// Keeps the rows of a long queue from using up all requests.
     private let turns = AsyncSemaphore(places: Limits.wantedReadsInFlightMax)
@@ -105,7 +110,7 @@ final class ReadsAfterWrites: Sendable {
         }
         guard isNew else { return }
         // Refused only when the engine ends.
-        _ = context.work.add { [self] in await run(name) }
+        _ = work.add { [self] in await run(name) }
     }
 
     private func run(_ name: TargetName) async {

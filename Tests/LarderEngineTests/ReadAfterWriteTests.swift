@@ -240,7 +240,7 @@ struct ReadAfterWriteTests {
         fixture.upstream.answerOthers { _ in
             ScriptedAnswer.reply("no", status: 403).held(by: gate)
         }
-        let reads = ReadsAfterWrites(fixture.engine.context)
+        let reads = fixture.engine.steps.reads
         let one = store.key(for: .own(uid: 1, account: .default))
         let other = store.key(for: .own(uid: 2, account: .default))
         for number in 0..<Limits.wantedReadsMax {
