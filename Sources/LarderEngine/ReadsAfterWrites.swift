@@ -27,13 +27,21 @@ final class ReadsAfterWrites: Sendable {
 
     private struct State {
         var rows: [TargetName: Row] = [:]
+        /// The writes that rows wait for, without the rows that wait for none.
+        var following: [TargetName: Set<ModifierID>] = [:]
         /// The rows of each user: they take no place of those of another.
         var counts = Quota<UInt32?>(each: Limits.wantedReadsMax)
         var pauseCount = 0
         /// The turns of each user, so that none waits for the rows of another.
         var users: [UInt32?: AsyncSemaphore] = [:]
 
+        mutating func keepFollowing(of name: TargetName, where isLeft: (ModifierID) -> Bool) {
+            let left: Set<ModifierID> = following[name]?.filter(isLeft) ?? []
+            following[name] = left.isEmpty ? nil : left
+        }
+
         mutating func remove(_ name: TargetName) {
+            following[name] = nil
             if rows.removeValue(forKey: name) != nil { counts.release(name.scope.scope.uid) }
         }
     }
@@ -50,8 +58,6 @@ final class ReadsAfterWrites: Sendable {
         let mayBeDeleted: Bool
         /// When the wait for further writes is over, however fast they follow each other.
         var runEnd: Duration
-        /// The writes that it waits for.
-        var following: Set<ModifierID> = []
     }
 
     private enum Reading: Equatable {
@@ -95,6 +101,7 @@ final class ReadsAfterWrites: Sendable {
                 mayBeDeleted: isDeletion || known?.mayBeDeleted == true,
                 runEnd: known?.runEnd ?? runEnd
             )
+            state.following[name] = nil
             switch known?.reading {
             case .underWay: row.reading = .underWay(isAgain: true)
             // The origin has said itself when.
@@ -207,13 +214,13 @@ final class ReadsAfterWrites: Sendable {
             return try targets.sentSoon(of: first, in: scope)
         }
         guard let following = found, !following.isEmpty else { return false }
-        state.withLock { $0.rows[name]?.following = following }
+        state.withLock { if $0.rows[name] != nil { $0.following[name] = following } }
         // A write may have ended before the row waited for it.
         let left = try? await context.store.read { reader throws(StoreError) in
             try reader.targets.sentSoon(of: following, in: scope)
         }
         guard let left else { return true }
-        state.withLock { $0.rows[name]?.following.formIntersection(left) }
+        state.withLock { $0.keepFollowing(of: name) { left.contains($0) } }
         return !left.isEmpty
     }
 
@@ -221,10 +228,11 @@ final class ReadsAfterWrites: Sendable {
     func writeEnded(_ id: ModifierID, in scope: ScopeKey) {
         let ready = state.withLock { state in
             var ready: [(TargetName, Revision)] = []
-            for (name, row) in state.rows where name.scope == scope {
-                guard row.following.contains(id) else { continue }
-                state.rows[name]?.following.remove(id)
-                if row.following.count == 1 { ready.append((name, row.revision)) }
+            for (name, following) in state.following where name.scope == scope {
+                guard following.contains(id) else { continue }
+                state.keepFollowing(of: name) { $0 != id }
+                guard state.following[name] == nil, let row = state.rows[name] else { continue }
+                ready.append((name, row.revision))
             }
             return ready
         }
