@@ -1,3 +1,4 @@
+import LarderAPI
 import LarderEngine
 import LarderModel
 import LarderStore
@@ -76,7 +77,8 @@ enum EntryReply: Sendable {
             _ engine: Engine
         ) throws(Problem) {
             let query = try head.query.map { query throws(Problem) -> EntryQuery in
-                try Exchange.parameters(query)
+                if let plain = EntryQuery(account: query) { return plain }
+                return try Exchange.parameters(query)
             }
             let now = engine.clock.now()
             self.head = head
@@ -286,5 +288,25 @@ extension EntryReply {
         var time = min(next(0), next(storedAt.milliseconds))
         if let end = freshUntil?.milliseconds { time = min(time, next(end), next(end % 1_000 + 1)) }
         return now..<now.advanced(by: .milliseconds(time))
+    }
+}
+
+extension EntryQuery {
+    /// A query that names an account and nothing else, as most do; nil for any other.
+    ///
+    /// The general decoder takes nearly half of the time of a read that has no ready answer.
+    fileprivate init?(account query: Substring) {
+        let (name, value) = ("account=".utf8, query.utf8.dropFirst("account=".utf8.count))
+        let isPlain = value.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                true
+            default: false
+            }
+        }
+        guard query.utf8.starts(with: name), !value.isEmpty, isPlain else { return nil }
+        self.init()
+        account = String(value)
     }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import LarderAPI
 import LarderEngine
 import LarderStore
@@ -44,7 +45,10 @@ final class ResponseCache {
         fileprivate func isTo(_ target: UnsafeRawBufferPointer, _ uid: UInt32) -> Bool {
             self.uid == uid
                 && self.target.withUnsafeBytes { own in
-                    own.count == target.count && own.elementsEqual(target)
+                    guard own.count == target.count, let first = own.baseAddress,
+                        let other = target.baseAddress
+                    else { return false }
+                    return memcmp(first, other, own.count) == 0
                 }
         }
     }
