@@ -34,7 +34,8 @@ def arguments():
     parser.add_argument("--against", type=argparse.FileType(), metavar="FILE")
     parser.add_argument("--before", metavar="FOLDER")
     parser.add_argument("--origin", type=json_object, default={}, metavar="JSON")
-    parser.add_argument("--accounts", action="store_true")
+    # With "new" the build of --before knows no accounts.
+    parser.add_argument("--accounts", nargs="?", const="all", choices=["all", "new"])
     parser.add_argument("--write", nargs="?", const="docs/benchmarks.md", metavar="FILE")
     # Without them the options are looked at, and nothing is measured.
     parser.add_argument("--programs")
@@ -85,8 +86,9 @@ def measured(options, folder):
     programs = {"larder": options.programs}
     if options.before:
         programs["before"] = options.before
+    with_account = {None: [], "all": list(programs), "new": ["larder"]}[options.accounts]
     rig = Rig(folder, programs, options.rounds, options.python_path, options.origin,
-              account="bench" if options.accounts else None)
+              accounts={name: "bench" for name in with_account})
     figures, broken = [], []
     try:
         for name in options.only or CASES:

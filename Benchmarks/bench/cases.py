@@ -56,8 +56,8 @@ def hit(rig):
     with rig.daemons("hit") as daemons:
         ways = {name: (server, urls) for name, server in {**daemons, **rig.others}.items()}
         for name, daemon in daemons.items():
-            if rig.account:
-                ways[name] = daemon, fetched(rig, daemon, "account", "documents")
+            if rig.accounts:
+                ways[name] = daemon, fetched(rig, daemon, f"account-{name}", "documents")
             else:
                 load.rate(daemon, urls, ALL_IDS, put=rig.body_file)
         for server, targets in ways.values():

@@ -46,7 +46,7 @@ def table(result):
                   for column, (cell, width) in enumerate(zip(row, widths))).rstrip()
         for row in cells)
     if result["accounts"]:
-        lines = [*lines, "with --accounts: an account reads and writes, and origins join writes"]
+        lines = [*lines, f"with{accounts_option(result)}: an account reads and writes, and origins join writes"]
     return "\n".join(lines)
 
 
@@ -72,7 +72,9 @@ def markdown(result):
 
 
 def accounts_option(result):
-    return " --accounts" if result.get("accounts") else ""
+    # Older files have true.
+    given = result.get("accounts")
+    return " --accounts=new" if given == "new" else " --accounts" if given else ""
 
 
 def around(path):

@@ -23,15 +23,15 @@ def say(text):
 class Rig:
     """Programs by the name that the table gives them: `larder`, and with `--before` another build."""
 
-    def __init__(self, folder, programs, rounds, python_path, origin, account=None):
+    def __init__(self, folder, programs, rounds, python_path, origin, accounts=None):
         self.folder = folder
         self.programs = programs
         self.rounds = rounds
         self.python_path = python_path
         # Settings of the origins of `larder`, which another build perhaps does not know.
         self.origin = origin
-        # The account of writes and of reads of origins, which then join writes; or None.
-        self.account = account
+        # By program the account of writes and of reads of origins, which then join writes.
+        self.accounts = accounts or {}
         self.numbered = load.Numbered(programs["larder"])
         self.started = []
         # No two accepts of a run have a target in common.
@@ -77,11 +77,12 @@ class Rig:
 
     @contextlib.contextmanager
     def larder(self, name, suffix, settings):
-        common = COALESCING if self.account else {}
+        account = self.accounts.get(name)
+        common = COALESCING if account else {}
         origin = {**common, **(self.origin if name == "larder" else {})}
         with self.running(Larder(
                 self.folder, self.programs[name], self.nginx.port, f"{name}-{suffix}", settings,
-                origin, self.account)) as daemon:
+                origin, account)) as daemon:
             daemon.log_in()
             yield daemon
 
