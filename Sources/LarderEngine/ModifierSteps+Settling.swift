@@ -48,8 +48,11 @@ extension ModifierSteps {
                 }
             )
         }
+        let deleted = departed.filter { $0.whole.modifier.method == "DELETE" }
+            .flatMap(\.whole.modifier.targets)
         for departed in departed where !departed.hasWaited {
-            await tell(departed, outcomes(departed.whole.modifier.number))
+            let outcome = outcomes(departed.whole.modifier.number)
+            await tell(departed, outcome, deleted: Set(deleted))
         }
         attempts.withLock { attempts in
             attempts[number] = nil
@@ -77,21 +80,22 @@ extension ModifierSteps {
         }
     }
 
-    private func tell(_ departed: DepartedModifier, _ outcomeText: ModifierQueue.Outcome) async {
+    /// `deleted` has the targets that the step has perhaps deleted.
+    private func tell(
+        _ departed: DepartedModifier,
+        _ outcomeText: ModifierQueue.Outcome,
+        deleted: Set<EntryID>
+    ) async {
         let modifier = departed.whole.modifier
         let (scope, cause) = (context.store.key(for: modifier.scope), ChangeCause(modifier))
         await Variants.tell(departed.variants, scope, of: cause, in: context)
-        reads.writeEnded(modifier.id, in: scope)
+        let isRead = outcomeText != .cancelled && !isShownByRead(modifier.number)
+        let revision = isRead ? departed.revision : nil
+        reads.writeEnded(modifier, in: scope, since: revision, deleted: deleted)
         if !modifier.isAnswered { count(departed.whole, outcomeText) }
         if case .confirmed = outcomeText {
             let (owner, origin) = (modifier.scope, modifier.origin)
             context.watchers.credentialChanged(owner, at: origin, isRefused: false)
-        }
-        guard outcomeText != .cancelled, !isShownByRead(modifier.number) else { return }
-        // A read of its documents shows an entity that only effects name.
-        for target in modifier.targets where !modifier.implied.contains(target) {
-            let isDeletion = modifier.method == "DELETE"
-            reads.read(TargetName(scope, target), since: departed.revision, isDeletion: isDeletion)
         }
     }
 

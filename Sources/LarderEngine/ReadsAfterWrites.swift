@@ -224,8 +224,24 @@ final class ReadsAfterWrites: Sendable {
         return !left.isEmpty
     }
 
-    /// A write has ended: a row that has waited for it and no other one is read.
-    func writeEnded(_ id: ModifierID, in scope: ScopeKey) {
+    /// A write has ended: with a revision its targets are read, and each row that has waited for it
+    /// and no other one.
+    ///
+    /// `deleted` has the targets that a write has perhaps deleted in the same step.
+    func writeEnded(
+        _ modifier: StoredModifier,
+        in scope: ScopeKey,
+        since revision: Revision?,
+        deleted: Set<EntryID>
+    ) {
+        if let revision {
+            // A read of its documents shows an entity that only effects name.
+            for target in modifier.targets where !modifier.implied.contains(target) {
+                let (name, isDeletion) = (TargetName(scope, target), deleted.contains(target))
+                read(name, since: revision, isDeletion: isDeletion)
+            }
+        }
+        let id = modifier.id
         let ready = state.withLock { state in
             var ready: [(TargetName, Revision)] = []
             for (name, following) in state.following where name.scope == scope {
