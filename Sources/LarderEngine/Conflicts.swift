@@ -297,13 +297,20 @@ struct Conflicts: Sendable {
     /// earlier one's effect before its answer came.
     ///
     /// `isConditional`: its request, or that of the modifier to which it was joined, had an If-Match.
-    func renewal(after whole: WholeModifier, isConditional: Bool) -> SeenValues.Renewal {
+    /// `isShown`: a read has shown its effect.
+    func renewal(
+        after whole: WholeModifier,
+        isConditional: Bool,
+        isShown: Bool
+    ) -> SeenValues.Renewal {
         { change, before, after in
             guard let seen = change.seen, let effect = try? Effect(parsing: change.effect),
                 let own = whole.effect(on: change.id),
                 let old = TouchedValues(of: before, change.id, [effect]),
                 let new = TouchedValues(of: after, change.id, [effect]), !seen.has(new)
             else { return nil }
+            // Base was changed since the sending, and an addition was not applied to it.
+            guard isShown || !own.counts || before.mark != after.mark else { return nil }
             // A large merge counts as touching nothing: a difference may be another device's.
             let places = isConditional ? .whole : TouchedPlaces([own], large: .places([]))
             let isOwn = seen.has(old) && new.differs(from: old, onlyAt: places)

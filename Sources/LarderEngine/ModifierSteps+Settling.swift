@@ -138,7 +138,8 @@ extension ModifierSteps {
         let isConditional = attempts.withLock { $0[sent]?.isConditional } ?? false
         settlement.reseeing = conflicts.renewal(
             after: whole,
-            isConditional: isConditional || whole.modifier.etag != nil
+            isConditional: isConditional || whole.modifier.etag != nil,
+            isShown: isShownByRead(number)
         )
         settlement.isShown = isShownByRead(number)
         settlement.isReadAgain = outcome != .cancelled && !settlement.isShown

@@ -440,6 +440,8 @@ struct PlainQueue: Hashable {
             if let input { rows.store(change.path, input) }
             let before = Self.view(base(change.path))
             confirm(change, of: modifier, told)
+            // An addition that base does not take has made nothing of it.
+            guard !change.effect.counts || Self.view(base(change.path)) != before else { continue }
             see(change.path, after: change.effect, of: modifier.id, from: before)
         }
     }
