@@ -47,7 +47,9 @@ def fetched(rig, daemon, kind, origin, names=range(IDS)):
         raise Broken(f"what is {kind} could not be fetched; see {daemon.name}.log")
     if origin != "shared":
         daemon.check_read(rig.entry(origin, names[0]))
-    return rig.urls(kind, (rig.entry(origin, name) + daemon.query for name in names))
+    # One build may read with an account, and the other without.
+    return rig.urls(f"{daemon.name}-{kind}",
+                    (rig.entry(origin, name) + daemon.query for name in names))
 
 
 def hit(rig):
@@ -57,7 +59,7 @@ def hit(rig):
         ways = {name: (server, urls) for name, server in {**daemons, **rig.others}.items()}
         for name, daemon in daemons.items():
             if rig.accounts:
-                ways[name] = daemon, fetched(rig, daemon, f"account-{name}", "documents")
+                ways[name] = daemon, fetched(rig, daemon, "account", "documents")
             else:
                 load.rate(daemon, urls, ALL_IDS, put=rig.body_file)
         for server, targets in ways.values():
@@ -304,12 +306,12 @@ def rebuilt(rig):
         make_lists(rig, 20)
         lists = {}
         for origin in ["rebuilt", "whole"]:
-            for daemon in daemons.values():
-                lists[origin] = fetched(rig, daemon, origin, origin)
-                load.rate(daemon, lists[origin], ALL_IDS)
-        ways = {name: lambda on=on: load.rate(on, lists["rebuilt"], 50_000)
+            for name, daemon in daemons.items():
+                lists[name, origin] = fetched(rig, daemon, origin, origin)
+                load.rate(daemon, lists[name, origin], ALL_IDS)
+        ways = {name: lambda on=on, urls=lists[name, "rebuilt"]: load.rate(on, urls, 50_000)
                 for name, on in daemons.items()}
-        ways["whole"] = lambda: load.rate(daemons["larder"], lists["whole"], 50_000)
+        ways["whole"] = lambda: load.rate(daemons["larder"], lists["larder", "whole"], 50_000)
         yield rig.compare("", "rebuilt of 20 entities", "/s", ways, [Aim(0.9, "whole")],
                           requests=(daemons["larder"], 50_000))
 
