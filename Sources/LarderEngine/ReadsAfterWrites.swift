@@ -224,10 +224,10 @@ final class ReadsAfterWrites: Sendable {
         return !left.isEmpty
     }
 
-    /// A write has ended: with a revision its targets are read, and each row that has waited for it
-    /// and no other one.
+    /// Reads each row that has waited for a write, which has ended now, and for no other one.
     ///
-    /// `deleted` has the targets that a write has perhaps deleted in the same step.
+    /// With a revision, this reads the targets of the write, too. `deleted` has the targets that a
+    /// DELETE of the same step has perhaps deleted.
     func writeEnded(
         _ modifier: StoredModifier,
         in scope: ScopeKey,
